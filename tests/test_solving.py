@@ -28,7 +28,7 @@ from qpsvm.exceptions import (
 )
 from qpsvm.kernels import RBF
 from qpsvm.qp import QPSolution, QuadraticProgram, SolveStatistics, Status
-from qpsvm.solving.attempts import SolveTask
+from qpsvm.solving.attempts import BackendRun
 from tests.strategies import listed
 
 X, Y = make_blobs(40, centers=2, cluster_std=2.5, random_state=0)
@@ -271,7 +271,7 @@ def test_what_a_callback_raises_comes_out_as_it_is(backend: str) -> None:
 
 
 def test_interrupted_while_it_is_verified_an_answer_is_not_lost(monkeypatch) -> None:
-    measure, calls = SolveTask.attempt, []
+    measure, calls = BackendRun.attempt, []
 
     def interrupted(task, solution):
         calls.append(solution)
@@ -279,7 +279,7 @@ def test_interrupted_while_it_is_verified_an_answer_is_not_lost(monkeypatch) -> 
             raise KeyboardInterrupt
         return measure(task, solution)
 
-    monkeypatch.setattr(SolveTask, "attempt", interrupted)
+    monkeypatch.setattr(BackendRun, "attempt", interrupted)
     with pytest.raises(KeyboardInterrupt) as caught:
         qpsvm.solve(PROBLEM, "active-set")
     assert len(calls) == 1  # the answer is measured when somebody asks for it

@@ -91,9 +91,7 @@ HEURISTICS: dict[str, tuple[Heuristic, ...]] = {
         Heuristic("pairs of features", "are never prepared", {"pair_cost": 1e9}),
         Heuristic("open radius", "twice as large", {}, "deleted: with interior points"),
         Heuristic("fewest open", "as many as there are", {}, "deleted: with interior points"),
-        Heuristic(
-            "giving way", "never gives way to another backend", {}, "deleted: with interior points"
-        ),
+        Heuristic("giving way", "never gives way to another backend", {}, "deleted"),
         Heuristic("long patience", "one patience", {}, "deleted: with interior points"),
     ),
     "ipm-again": (

@@ -110,7 +110,7 @@ class Backend(ABC):
     prints_iterations : bool
         Whether the solver has lines of its own for ``verbose``; otherwise the events are printed.
     watches_progress : bool
-        Whether it ends by itself where its progress does, and sooner with ``Settings.gives_way``.
+        Whether it ends by itself where its progress does.
     """
 
     name: ClassVar[str]

@@ -19,7 +19,7 @@ from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.box.program import Boxed
-from qpsvm.solvers.box.settings import MAX_ROWS, ActiveSetSettings
+from qpsvm.solvers.box.settings import MAX_ROWS, SMALL, ActiveSetSettings
 from qpsvm.solvers.box.solver import ActiveSetResult, least_memory, minimise
 from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.device.settings import DeviceSettings
@@ -57,8 +57,6 @@ class IPMBackend(OwnBackend):
     @np.errstate(all="ignore")
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
         own = settings_from_options(LinearSettings, settings.options, self.label)
-        if not settings.gives_way:
-            own = replace(own, slow_factor=1.0)
         clock = Clock(self.label, settings)
         way = translation(program)
         structured = way.structured(own)
@@ -87,9 +85,6 @@ class IPMBackend(OwnBackend):
 
 
 # --- kernel duals --------------------------------------------------------------------------------
-
-DENSE_HESSIAN_SIZE = 1000
-"""Variables, up to which a sparse Hessian is made a dense one."""
 
 BY_ROUNDING = "no progress: rounding"
 """Begin of the native status of a search that ended because rounding undoes its steps."""
@@ -120,12 +115,12 @@ class ActiveSetBackend(OwnBackend):
     @one_blas_thread()
     @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
-        if program.P.prefers_sparse and program.n_variables <= DENSE_HESSIAN_SIZE:
+        if program.P.prefers_sparse and program.n_variables <= SMALL:
             program = program.replace(P=program.P.to_dense())
         if not Boxed.suits(program):
             raise UnsupportedProgramError(
                 f"Backend {self.label!r} takes bounds and at most {MAX_ROWS} other rows, and a "
-                f"Hessian that is not sparse from {DENSE_HESSIAN_SIZE + 1} variables on; this "
+                f"Hessian that is not sparse from {SMALL + 1} variables on; this "
                 f"program has {program.n_equalities} equalities and {program.n_inequalities} "
                 f"inequalities over {program.n_variables} variables. The dual of a kernel machine "
                 "is of that kind (form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."

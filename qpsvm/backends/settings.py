@@ -186,8 +186,6 @@ class Settings:
     deadline : Deadline
         When the call of which this is a part has to end; where that is never, ``time_limit`` counts
         from the begin of each part.
-    gives_way : bool
-        Another backend stands by: end sooner when progress is slow.
 
     Raises
     ------
@@ -204,7 +202,6 @@ class Settings:
     options: Mapping[str, object] = field(default_factory=dict)
     attempt: int = 0
     deadline: Deadline = NEVER
-    gives_way: bool = False
 
     def __post_init__(self) -> None:
         Tolerances(self.eps)  # the rule for eps is there

@@ -14,10 +14,14 @@ Source: Boyd and Vandenberghe, *Convex Optimization*, sections 3.3.2 and 5.5.3.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from qpsvm.native import Losses
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW
+from qpsvm.numerics.precision import EPS
 
 
 def box_gap_terms(
@@ -61,6 +65,43 @@ def box_gap_terms(
         slope = h if curved is None else h + 0.5 * curved * step
         is_least = (h == 0.0) | ((step == 0.0) & ~np.isnan(h))  # of an infinite g, too
         return np.where(is_least, 0.0, -step * slope)
+
+
+def best_multiplier(a: Vector, b: float, g: Vector, lower: Vector, upper: Vector) -> float:
+    """The multiplier y of a single row ``a'x = b`` with the smallest gap: a machine's intercept.
+
+    But for terms without y the gap is ``b y + sum_i max over the box of -(g_i + a_i y) x_i``, a sum
+    of losses of y whose kinks the compiled core sorts, as it does for the objective of a machine in
+    its intercept.
+
+    Parameters
+    ----------
+    a, g, lower, upper : arrays of shape (n,)
+        The row, and the gradient without it. Bounds are finite; where ``g_i / a_i`` is not, the
+        entry does not count.
+    b : float
+        Finite.
+
+    Returns
+    -------
+    float
+        Zero where every multiplier is as good, or none is best.
+
+    Examples
+    --------
+    >>> box = np.zeros(2), np.ones(2)
+    >>> best_multiplier(np.array([1.0, -1.0]), 0.0, np.array([-1.0, 3.0]), *box)
+    2.0
+    """
+    with np.errstate(all="ignore"):
+        kinks = -g / a
+    moves = np.isfinite(kinks)
+    one, other = (a * lower)[moves], (a * upper)[moves]
+    losses = Losses(kinks[moves], np.minimum(one, other), np.maximum(one, other))
+    rounding = len(one) * EPS * (float(np.sum(np.abs(one) + np.abs(other))) + abs(b))
+    found = losses.optimal_intercepts(np.zeros(len(one)), cost=b, flat=rounding)
+    finite = [y for y in found if math.isfinite(y)]
+    return sum(finite) / len(finite) if finite else 0.0
 
 
 ROUNDED_AWAY = 1e-12

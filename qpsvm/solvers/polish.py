@@ -53,6 +53,7 @@ from qpsvm.qp.kkt import checked_vectors, residuals
 from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box.program import Boxed
+from qpsvm.solvers.box.settings import SMALL
 from qpsvm.solvers.box.working_sets import polish_box
 from qpsvm.solvers.budget import WorkBudget
 
@@ -62,10 +63,6 @@ WORK_LIMIT = 1e12
 GENERAL_WORK_LIMIT = 3e11
 """The same of the general method: programs on which it does not converge in that time did not
 converge later either."""
-
-SMALL = 1000
-"""Variables up to which a program over a box is also polished from zero, and by the general
-method."""
 
 MAX_SETS = 20
 """Active sets that are tried around one centre."""
@@ -215,12 +212,11 @@ class ActiveSet:
 def _polish_any(program: QuadraticProgram, found: Candidates) -> None:
     """Search for better points until the goal is reached or the work budget is spent."""
     best = found.best
-    vectors = (best.x, best.z, best.y, best.z_lower, best.z_upper)
-    if any(vector is None for vector in vectors):
-        return
-    x, z, _, z_lower, z_upper = (np.asarray(vector, dtype=np.float64) for vector in vectors)
-    # a slack times the curvature has the unit of a multiplier
-    curvature = _typical_curvature(program)
+    # those of the best candidate are all there, as those of the first were
+    vectors = best.x, best.z, best.z_lower, best.z_upper
+    x, z, z_lower, z_upper = (np.asarray(vector, dtype=np.float64) for vector in vectors)
+    # a slack times the curvature has the unit of a multiplier; 1 for a linear program
+    curvature = float(np.max(np.abs(program.P.diagonal()), initial=0.0)) or 1.0
     where = np.where(z_lower > curvature * (x - program.lb), -1, 0)
     where[z_upper > curvature * (program.ub - x)] = 1
     where[program.lb == program.ub] = -1
@@ -300,12 +296,12 @@ class _GeneralPolish:
         x, z, y = (np.asarray(v, dtype=np.float64) for v in (best.x, best.z, best.y))
         return PrimalDual(x, np.maximum(z, 0.0), y)
 
-    def solved(self, guess: ActiveSet, start: PrimalDual) -> PrimalDual | None:
+    def solved(self, guess: ActiveSet, start: PrimalDual) -> None:
         """Solve the plain equations on a guess, and offer the point as a candidate."""
         equations = self.equations(guess)
         point = None if equations is None else equations.solve(start)
         if point is None:
-            return None
+            return
         program, gradient = self.program, point.gradient(self.program)
         is_fixed = program.lb == program.ub
         candidate = self.found.best.replace(
@@ -316,7 +312,6 @@ class _GeneralPolish:
             z_upper=np.where((guess.where == 1) | is_fixed, np.maximum(-gradient, 0.0), 0.0),
         )
         self.found.offer(candidate)
-        return point
 
     def equations(self, guess: ActiveSet) -> KKTEquations | None:
         """Set up the equations; leave the search when they would cost too much.
@@ -462,9 +457,3 @@ class KKTEquations:
         x[self.free] = u[:n_free]
         z[self.rows] = u[n_free : n_free + n_rows]
         return PrimalDual(x, z, u[n_free + n_rows :])
-
-
-def _typical_curvature(program: QuadraticProgram) -> float:
-    """Largest diagonal entry of P, 1 for a linear program: what proximal terms are relative to."""
-    largest = float(np.max(np.abs(program.P.diagonal()), initial=0.0))
-    return largest if largest > 0.0 else 1.0

@@ -23,6 +23,7 @@ from qpsvm.machines.problem import Program, SVMProblem, TrainingProblem
 from qpsvm.machines.routes import Route
 from qpsvm.machines.weight_correction import corrected
 from qpsvm.numerics.interrupts import Deadline
+from qpsvm.numerics.precision import EPS
 from qpsvm.qp.bounds import repaired
 from qpsvm.qp.certificate_search import find_farkas_certificate, find_feasible_point, find_ray
 from qpsvm.qp.kkt import checked_vectors
@@ -50,7 +51,6 @@ class Outcome(Enum):
     SETTLED = "it is verified, or the absence of an optimum is proven"
     LATE = "the time is over"
     INTERRUPTED = "Ctrl-C or the callback stopped the backend"
-    STOPPED_FOR_FALLBACK = "the backend stopped for slow progress in favour of another one"
     CONTRADICTED = "all residuals are small, and yet no point near it satisfies the rows"
     ROUNDED = "rounding errors that all answers share keep it from passing"
     UNPOLISHED = "rounding errors alone keep it from passing, and no polish changes these"
@@ -77,12 +77,8 @@ class PolicySettings:
         Share of the samples that are taken for support vectors in this estimate.
     largest_reserve : float
         Share of the time limit that is set aside for the verification, at most.
-    second_eps_share : float
-        ``eps`` of the second attempt, as a share of the caller's.
-    smallest_eps : float
-        Its least value: the rounding of doubles.
-    polish_share : float
-        Accuracy at which a polish stops, as a share of ``eps``.
+    further_eps_share : float
+        ``eps`` of the second attempt and of a polish, as a share of the caller's.
     optimum_within : float
         An answer with residuals below this belongs to a program that has an optimum, of which no
         certificate is looked for.
@@ -110,9 +106,7 @@ class PolicySettings:
     timed_entries: int = 1_000_000
     support_share: float = 0.5
     largest_reserve: float = 0.5
-    second_eps_share: float = 1e-2
-    smallest_eps: float = 1e-15
-    polish_share: float = 1e-2
+    further_eps_share: float = 1e-2
     optimum_within: float = 1e-4
     first_search_seconds: float = 1.0
     search_seconds: float = 10.0
@@ -127,8 +121,8 @@ POLICY = PolicySettings()
 
 
 @dataclass(frozen=True, eq=False)
-class SolveTask:
-    """A program, the backend that solves it, and the rule by which the answer is verified.
+class BackendRun:
+    """One run of a backend: the program that it solves, and how its answers are measured.
 
     Attributes
     ----------
@@ -136,14 +130,39 @@ class SolveTask:
     route : Route
         The program that is solved, and the way back to the problem.
     backend : Backend
+    eps : float
+        The accuracy that the caller asks for.
     settings : Settings
-        The caller's; the warm start is a solution of the program as given.
+        Those that the backend is run with. Their deadline is that of this backend and its polish;
+        at most the call's.
+    reason : str
+        Why this backend.
+    step : str
+        The step of the policy that this run is; empty for the first, which is several.
     """
 
     problem: Program
     route: Route
     backend: Backend
+    eps: float
     settings: Settings
+    reason: str = ""
+    step: str = ""
+
+    def with_settings(self, **changes: Any) -> BackendRun:
+        """The same run with some of its settings changed."""
+        return replace(self, settings=self.settings.replace(**changes))
+
+    def second_attempt(self) -> BackendRun:
+        """The second attempt: with a smaller ``eps`` and no warm start."""
+        tighter = max(self.eps * POLICY.further_eps_share, EPS)
+        again = self.with_settings(eps=tighter, attempt=1, warm_start=None)
+        return replace(again, step=self.step or "second attempt")
+
+    @property
+    def deadline(self) -> Deadline:
+        """When the backend and its polish have to end."""
+        return self.settings.deadline
 
     @property
     def program(self) -> QuadraticProgram:
@@ -152,7 +171,7 @@ class SolveTask:
 
     def attempt(self, solution: QPSolution) -> Attempt:
         """Map a solution of the reduced program back, and verify it."""
-        own, eps = self.route.evaluate(solution), self.settings.eps
+        own, eps = self.route.evaluate(solution), self.eps
         report = verify_evaluated(self.problem, own, eps=eps)
         table = report.samples
         missed = () if report.passed else [c.name for c in report.checks if not c.passed]
@@ -229,7 +248,7 @@ class Attempt:
     ----------
     solution : QPSolution
     report : KKTReport
-    task : SolveTask
+    run : BackendRun
         The program that the solution is of, and the way back.
     own : Evaluation or QPSolution
         The problem's own solution, evaluated; of a bare program the solution.
@@ -237,7 +256,7 @@ class Attempt:
 
     solution: QPSolution
     report: KKTReport
-    task: SolveTask
+    run: BackendRun
     own: Any
 
     @property
@@ -258,10 +277,17 @@ class Attempt:
         """Return whichever of two attempts the verifier measures to be closer to optimal."""
         return other if distance(other.report) < distance(self.report) else self
 
+    def followed_by(self, second: Attempt) -> Attempt:
+        """The better of this attempt and the second one, with the seconds of both."""
+        spent = self.solution.statistics.solve_seconds + second.solution.statistics.solve_seconds
+        found = second if second.is_settled else self.better_of(second)
+        solution = found.solution.with_statistics(solve_seconds=spent, escalated=True)
+        return replace(found, solution=solution)
+
     @cached_property
     def outcome(self) -> Outcome:
         """Outcome by the report alone, whatever ended the solver."""
-        report, task = self.report, self.task
+        report, run = self.report, self.run
         if self.is_settled:
             return Outcome.SETTLED
         if is_blocked(report) and not _failed(report, "certified_gap"):
@@ -273,7 +299,7 @@ class Attempt:
         # polish finds digits that round better, unless the certificate itself says that rounding
         # exceeds eps, or the residuals are those of a program that is not the one polished
         rounding = 0.0 if report.certificate is None else report.certificate.rounding
-        is_lost = rounding > task.settings.eps or not task.route.is_own
+        is_lost = rounding > run.eps or not run.route.is_own
         return Outcome.UNPOLISHED if is_lost else Outcome.ROUGH
 
     def _is_as_accurate_as_rounding_allows(self) -> bool:
@@ -289,7 +315,7 @@ class Attempt:
         A gap within these is that of every answer in double precision, although more digits of the
         decision values show how large it is.
         """
-        report, eps, problem = self.report, self.task.settings.eps, self.task.problem
+        report, eps, problem = self.report, self.run.eps, self.run.problem
         bound, certificate = report.bound, report.certificate
         if bound is not None:
             others = (c for c in report.checks if c.name != "certified_gap")
@@ -318,19 +344,19 @@ class Attempt:
         What is left comes from evaluating the problem as it was given, where another point as good
         would miss as much.
         """
-        task, report = self.task, self.report
-        eps = task.settings.eps
+        run, report = self.run, self.report
+        eps = run.eps
         rounding = 0.0 if report.certificate is None else report.certificate.rounding
         if not report.relative_gap <= max(eps, rounding):
             return False
-        own = getattr(task.problem, "qp", task.problem)
-        if task.program is own and rounding <= eps:
+        own = getattr(run.problem, "qp", run.problem)
+        if run.program is own and rounding <= eps:
             return False  # the same residuals as the report's
-        return verify(task.program, self.solution, eps=eps).passed
+        return verify(run.program, self.solution, eps=eps).passed
 
     def with_better_weights(self) -> Attempt:
         """Correct the weights of a linear machine beside its alpha while that helps."""
-        task, problem, best = self.task, self.task.problem, self
+        run, problem, best = self.run, self.run.problem, self
         if not (isinstance(problem, SVMProblem) and problem.form == "dual"):
             return best
         for _ in range(POLICY.weight_corrections):
@@ -346,9 +372,9 @@ class Attempt:
             }
             qp = problem.recovery.to_qp(own).replace(**given)
             own = own.of(own.solution.replace(qp=qp))
-            report = verify_evaluated(problem, own, eps=task.settings.eps)
-            start = task.route.start(qp).replace(**given)
-            following = best.better_of(Attempt(start, report, task, own))
+            report = verify_evaluated(problem, own, eps=run.eps)
+            start = run.route.start(qp).replace(**given)
+            following = best.better_of(Attempt(start, report, run, own))
             if following is best:
                 break
             best = following
@@ -361,26 +387,26 @@ class Attempt:
         the point and the multipliers of the machine that was recovered from the answer: a solver's
         own multipliers may be anything where they are not unique.
         """
-        task, solution, problem = self.task, self.solution, self.task.problem
+        run, solution, problem = self.run, self.solution, self.run.problem
         best = self
-        if is_blocked(self.report) or checked_vectors(task.program, solution)[0] is None:
+        if is_blocked(self.report) or checked_vectors(run.program, solution)[0] is None:
             return best
         if isinstance(problem, SVMProblem):
             with np.errstate(all="ignore"):  # of a solver's nonsense
-                own = task.route.start(problem.recovery.to_qp(self.own))
+                own = run.route.start(problem.recovery.to_qp(self.own))
             candidate = solution.replace(
                 x=own.x, z=own.z, y=own.y, z_lower=own.z_lower, z_upper=own.z_upper
             )
-            best = best.better_of(task.attempt(candidate))
+            best = best.better_of(run.attempt(candidate))
             best = best.with_better_weights()
-        if task.is_always_feasible:
+        if run.is_always_feasible:
             return best
-        candidates = repaired(task.program, best.solution)
+        candidates = repaired(run.program, best.solution)
         while not best.is_settled and not deadline.has_passed():
             moved = next(candidates, None)
             if moved is None:
                 break
-            following = task.attempt(moved)
+            following = run.attempt(moved)
             best = best.better_of(following)
             if is_blocked(following.report):  # the search has failed twice
                 break
@@ -434,10 +460,13 @@ class Result:
     report: KKTReport
 
 
-def result_of(found: Attempt, *, reason: str, **figures: Any) -> Result:
-    """Build the solution of the problem as given, with a note and other figures of the solve."""
-    solution, statistics, own = found.solution, found.solution.statistics, found.own
-    notes = filter(None, (reason, statistics.note, found.task.route.reduced.note))
+def result_of(found: Attempt, *, reason: str = "", **figures: Any) -> Result:
+    """Build the solution of the problem as given, with a note and other figures of the solve.
+
+    The note begins with the reason for the backend: by default, that of the answer's run.
+    """
+    solution, statistics, own, run = found.solution, found.solution.statistics, found.own, found.run
+    notes = filter(None, (reason or run.reason, statistics.note, run.route.reduced.note))
     is_bare = isinstance(own, QPSolution)
     qp = (own if is_bare else own.solution.qp).replace(
         status=solution.status,

@@ -86,8 +86,7 @@ def solve(
     5. *polish*: the active set that the answer suggests is solved for.
     6. *second attempt*: steps 1, 2, 4 and 5 with a hundredth of ``eps`` and without a warm start.
     7. *second backend*: for ``"auto"``, steps 1 to 6 with the primal program of a linear machine
-       in the dual form, then with another backend. A first one that reaches its limit of
-       iterations gives way at once, and goes on to its end where the other fails.
+       in the dual form, then with another backend.
     8. *search for evidence*: as step 3, for ten seconds each.
     9. *verdict*: the status, with the figures that were reached.
 

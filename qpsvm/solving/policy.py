@@ -9,7 +9,6 @@ and every search within it, looks at the same deadline.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -41,9 +40,9 @@ from qpsvm.solving.attempts import (
     NO_OPTIMUM,
     POLICY,
     Attempt,
+    BackendRun,
     Outcome,
     Result,
-    SolveTask,
     result_of,
 )
 from qpsvm.solving.polishing import polish_distance
@@ -55,11 +54,10 @@ STEPS: dict[str, frozenset[Outcome]] = {
     "backend": frozenset(),
     "verification": frozenset(),
     "first search for evidence": UNSETTLED - {Outcome.INTERRUPTED},
-    "repair": UNSETTLED - {Outcome.STOPPED_FOR_FALLBACK, Outcome.ROUNDED},
-    "polish": UNSETTLED
-    - {Outcome.INTERRUPTED, Outcome.STOPPED_FOR_FALLBACK, Outcome.ROUNDED, Outcome.UNPOLISHED},
+    "repair": UNSETTLED - {Outcome.ROUNDED},
+    "polish": UNSETTLED - {Outcome.INTERRUPTED, Outcome.ROUNDED, Outcome.UNPOLISHED},
     "second attempt": frozenset({Outcome.OPEN}),
-    "second backend": frozenset({Outcome.OPEN, Outcome.OUT_OF_TIME, Outcome.STOPPED_FOR_FALLBACK}),
+    "second backend": frozenset({Outcome.OPEN, Outcome.OUT_OF_TIME}),
     "search for evidence": UNSETTLED - {Outcome.INTERRUPTED},
     "verdict": frozenset(),
 }
@@ -74,37 +72,6 @@ WEIGHTS = "the primal program is solved: its weights are not sums over a rounded
 NO_WARM_START = "the warm start was not used: this backend cannot begin at a given point"
 
 _STOPPED = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
-
-
-@dataclass(frozen=True, eq=False)
-class BackendRun:
-    """One run of a backend: its task, settings and deadline, and the reason for it.
-
-    Attributes
-    ----------
-    task : SolveTask
-        The backend, its program, and how its answers are measured.
-    settings : Settings
-        Those that the backend is run with.
-    deadline : Deadline
-        Of this backend and its polish; at most the call's.
-    reason : str
-        Why this backend.
-    step : str
-        The step of the policy that this attempt is; empty for the first, which is several.
-    """
-
-    task: SolveTask
-    settings: Settings
-    deadline: Deadline
-    reason: str = ""
-    step: str = ""
-
-    def second_attempt(self) -> BackendRun:
-        """The second attempt: with a smaller ``eps`` and no warm start."""
-        tighter = max(self.task.settings.eps * POLICY.second_eps_share, POLICY.smallest_eps)
-        settings = self.settings.replace(eps=tighter, attempt=1, warm_start=None)
-        return replace(self, settings=settings, step=self.step or "second attempt")
 
 
 def solve_by_policy(problem: Program, backend: str | Backend, settings: Settings) -> Result:
@@ -129,12 +96,12 @@ def solve_by_policy(problem: Program, backend: str | Backend, settings: Settings
                 keep_best(error, lambda: before)
             else:
                 map_best(error, before.better_of)
-        map_best(
-            error, lambda best: result_of(best.with_status(Status.INTERRUPTED), reason=solve.reason)
-        )
+        map_best(error, lambda best: result_of(best.with_status(Status.INTERRUPTED)))
         raise
-    assert solve.best is not None
-    result = result_of(solve.best, reason=solve.reason, seconds=solve.seconds, asked=solve.asked)
+    best = solve.best
+    assert best is not None
+    note = best.run.reason + solve.declined
+    result = result_of(best, reason=note, seconds=solve.seconds, asked=solve.asked)
     solve.mark("verdict")  # in the statistics, too
     return result
 
@@ -150,14 +117,14 @@ class Solve:
 
     Attributes
     ----------
-    run, kept : BackendRun
-        The run under way, or the last one; the one of the best answer.
-    found, own, best : Attempt or None
-        The answer to it so far; the best one of its backend; the best one of all.
+    run : BackendRun
+        The one under way, or the last one.
+    found, best : Attempt or None
+        Its answer so far; the best one of all.
     asked : tuple of str
         The backends that were asked.
-    reason : str
-        Why the backend of the best answer.
+    declined : str
+        The backends that could not take the program since the best answer was found, and why.
     seconds : dict of str to float
         By the steps.
     """
@@ -169,38 +136,31 @@ class Solve:
         self.is_auto = isinstance(backend, str) and backend == "auto"
         self.seconds, self.asked = dict[str, float](), tuple[str, ...]()
         self.found: Attempt | None = None
-        self.own: Attempt | None = None
         self.best: Attempt | None = None
-        self.run = self.kept = self._first_run(backend)
-        self.reason = self.run.reason
+        self.declined = ""
+        self.run = self._first_run(backend)
 
     # --- the policy ------------------------------------------------------------------------------
 
     def take_steps(self) -> None:
         """Take every step that the outcome of the answer so far needs."""
-        waiting, before, n_backends = [self.run], self.best, 1
-        while waiting:
-            self.run = run = waiting.pop(0)
-            is_first = not run.settings.attempt
-            if is_first:
-                before, self.own = self.best, None
+        runs = [self.run]
+        for run in runs:
             try:
-                found = self.keep(self.attempt(run), before)
+                found = self.best_of(run)
             except (BackendError, MemoryError) as error:
-                if n_backends == 1:
+                if len(runs) == 1:
                     raise
-                name = run.task.backend.label  # what the first one found is not lost
-                self.reason += f"; then {name!r} could not take the program: {error}"
+                name = run.backend.label  # what the first one found is not lost
+                self.declined += f"; then {name!r} could not take the program: {error}"
                 self.mark(run.step)
                 continue
-            if is_first and self.needs("second attempt"):
-                waiting.insert(0, run.second_attempt())
-            elif found.is_settled or self.deadline.has_passed():
+            if found.is_settled or self.deadline.has_passed():
                 break
-            elif n_backends == 1 and self.is_auto and self.needs_another_backend(found):
-                waiting, n_backends = list(self.further_runs()), 2
+            if len(runs) == 1 and self.is_auto and self.needs_another_backend(found):
+                runs += self.further_runs()
         assert self.best is not None
-        self.found, self.run = self.best, replace(self.kept, deadline=self.deadline)
+        self.found, self.run = self.best, self.best.run.with_settings(deadline=self.deadline)
         if self.needs_certificate_search("search for evidence"):
             self.best = self.search(POLICY.search_seconds)
             self.mark("search for evidence")
@@ -208,9 +168,18 @@ class Solve:
         self.report("done", self.best)
         self.mark("verdict")
 
-    def attempt(self, run: BackendRun) -> Attempt:
-        """Run one backend, then verify its answer and improve it if it misses the tolerance."""
-        found = self.answer()
+    def best_of(self, run: BackendRun) -> Attempt:
+        """Ask a backend, a second time where that may help; keep its best answer and return it."""
+        before, self.run = self.best, run
+        found = self.keep(self.attempt(), before)
+        if self.needs("second attempt"):
+            self.run = run.second_attempt()
+            found = self.keep(found.followed_by(self.attempt()), before)
+        return found
+
+    def attempt(self) -> Attempt:
+        """Run the backend, then verify its answer and improve it if it misses the tolerance."""
+        run, found = self.run, self.answer()
         if not run.settings.attempt and self.needs_certificate_search("first search for evidence"):
             found = self.search(POLICY.first_search_seconds)
             self.mark(run.step or "first search for evidence")
@@ -229,7 +198,7 @@ class Solve:
     def needs_certificate_search(self, step: str) -> bool:
         """Return whether a search for a certificate is needed: an optimum need not exist."""
         assert self.found is not None
-        is_useful = self.run.task.may_lack_an_optimum(self.found.report)
+        is_useful = self.run.may_lack_an_optimum(self.found.report)
         return is_useful and self.needs(step)
 
     def outcome(self, deadline: Deadline) -> Outcome:
@@ -238,15 +207,12 @@ class Solve:
         assert found is not None
         status = found.solution.status
         is_short = status is Status.ITERATION_LIMIT
-        watches = self.run.task.backend.watches_progress
         if found.is_settled:
             outcome = Outcome.SETTLED
         elif deadline.has_passed():
             outcome = Outcome.LATE
         elif status is Status.INTERRUPTED:
             outcome = Outcome.INTERRUPTED
-        elif is_short and settings.gives_way and watches:
-            outcome = Outcome.STOPPED_FOR_FALLBACK
         elif found.outcome is not Outcome.OPEN:
             outcome = found.outcome
         elif is_short and settings.max_iterations is not None:
@@ -261,7 +227,7 @@ class Solve:
         Also where rounding alone keeps an answer by the primal program from passing, and the
         problem's own program rounds less.
         """
-        outcome, route = self.outcome(self.deadline), self.run.task.route
+        outcome, route = self.outcome(self.deadline), self.run.route
         if outcome in OF_ROUNDING and isinstance(route, ByPrimal):
             rounding = route.gradient_rounding(found.own.solution.qp)
             return rounding <= POLICY.gradient_rounding_limit * self.settings.eps
@@ -281,21 +247,14 @@ class Solve:
         return Status.TIME_LIMIT if self.deadline.has_passed() else Status.INACCURATE
 
     def keep(self, found: Attempt, before: Attempt | None) -> Attempt:
-        """Keep the best answer of this backend, which is returned, and the best one of all."""
-        own = self.own
-        if own is not None:  # a second attempt
-            spent = own.solution.statistics.solve_seconds + found.solution.statistics.solve_seconds
-            found = found if found.is_settled else own.better_of(found)
-            solution = found.solution.with_statistics(solve_seconds=spent, escalated=True)
-            found = replace(found, solution=solution)
-        self.own = self.found = self.best = found
+        """Keep the best answer of a backend, which is returned, or that of the backends before."""
+        self.found = self.best = found
         if before is not None and not found.is_settled:
             if before.outcome in OF_ROUNDING:
                 self.best = before
                 return found
             self.best = before.better_of(found)
-        self.kept = self.run
-        self.reason = self.run.reason
+        self.declined = ""
         return found
 
     # --- backends in turn ------------------------------------------------------------------------
@@ -317,22 +276,20 @@ class Solve:
         first = self._run_of(route, name, reason)
         if not self.is_auto:
             return first
-        chosen = first.task.backend
+        chosen = first.backend
         has_fallback = registry.choose_again(program, chosen.label)[0] != "osqp"  # it is slower
         if chosen.watches_progress and not has_fallback:
             return first
-        gives_way = has_fallback and self.settings.max_iterations is None
-        share = self.deadline.share(POLICY.first_share)
-        return replace(first, settings=first.settings.replace(gives_way=gives_way), deadline=share)
+        return first.with_settings(deadline=self.deadline.share(POLICY.first_share))
 
     def _run_of(
         self, route: Any, backend: str | Backend, reason: str, step: str = ""
     ) -> BackendRun:
         named = registry.get(backend) if isinstance(backend, str) else backend
-        task, settings = SolveTask(self.problem, route, named, self.settings), self.settings
+        settings = self.settings
         if settings.warm_start is not None:
             settings = settings.replace(warm_start=route.start(settings.warm_start))
-        return BackendRun(task, settings, self.deadline, reason, step)
+        return BackendRun(self.problem, route, named, settings.eps, settings, reason, step)
 
     def _set_time_aside(self, program: QuadraticProgram) -> None:
         """Set aside the time that the last verification takes, where there is a limit.
@@ -352,8 +309,7 @@ class Solve:
 
     def further_runs(self) -> Iterator[BackendRun]:
         """Yield an attempt for every further backend, or program of the same machine."""
-        first, problem, step = self.run.task, self.problem, "second backend"
-        stopped_for_fallback = self.outcome(self.deadline) is Outcome.STOPPED_FOR_FALLBACK
+        first, problem, step = self.run, self.problem, "second backend"
         route = first.route
         if (
             route.is_own
@@ -364,25 +320,22 @@ class Solve:
             primal = Reduced.of(primal_program(problem.model))
             by_primal = ByPrimal(problem, primal)
             run = self._run_of(by_primal, registry.choose(primal.program)[0], WEIGHTS, step)
-            yield replace(run, settings=self.settings.replace(warm_start=None))
+            yield run.with_settings(warm_start=None)
         if not route.is_own:  # the problem's own program rounds in another way
             route = route_of(problem, any_form=False)
             name, reason = registry.choose(route.reduced.program)
         else:
             name, reason = registry.choose_again(route.reduced.program, first.backend.label)
         yield self._run_of(route, name, reason, step)
-        if stopped_for_fallback:
-            reason = f"{name} did not succeed either, and {first.backend.label} goes on to its end"
-            yield self._run_of(first.route, first.backend, reason, step)
 
     # --- the steps of an attempt -----------------------------------------------------------------
 
     def answer(self) -> Attempt:
         """Run one backend once and verify its answer."""
-        run, task = self.run, self.run.task
-        backend, program = task.backend, task.program
+        run = self.run
+        backend, program = run.backend, run.program
         if run.settings.attempt:
-            self.report("escalate", self.own)
+            self.report("escalate", self.found)
         elif self.best is not None:
             self.report("second backend", self.best)
         self.found = None
@@ -390,23 +343,23 @@ class Solve:
         self.report("start", n_variables=size[0], n_rows=size[1])
         try:
             with working_until(run.deadline.has_passed):
-                answer = backend.solve(program, run.settings.replace(deadline=run.deadline))
+                answer = backend.solve(program, run.settings)
         except TimeIsUp as stop:
             answer = _out_of_time(stop, backend)
         except KeyboardInterrupt as error:
-            map_best(error, task.attempt)
+            map_best(error, run.attempt)
             raise
         if self.settings.warm_start is not None and not backend.capabilities.warm_start:
             notes = filter(None, (answer.statistics.note, NO_WARM_START))
             answer = answer.with_statistics(note="; ".join(notes))
         self.asked += (backend.label,)
         self.mark(run.step or "backend")
-        if answer.status in NO_OPTIMUM and not task.is_proof(answer):
+        if answer.status in NO_OPTIMUM and not run.is_proof(answer):
             answer = answer.replace(status=Status.UNKNOWN)
         try:
-            self.found = task.attempt(answer)
+            self.found = run.attempt(answer)
         except KeyboardInterrupt as error:
-            keep_best(error, lambda: task.attempt(answer))
+            keep_best(error, lambda: run.attempt(answer))
             raise
         self.mark(run.step or "verification")
         return self.found
@@ -414,13 +367,13 @@ class Solve:
     def polish(self, found: Attempt) -> Attempt:
         """Polish the answer by solving for its active set."""
         self.report("polish", found)
-        task, deadline = self.run.task, self.run.deadline
+        run, deadline = self.run, self.run.deadline
         try:
             with working_until(deadline.has_passed):
                 polished = polish(
-                    task.program,
+                    run.program,
                     found.solution,
-                    goal=task.settings.eps * POLICY.polish_share,
+                    goal=run.eps * POLICY.further_eps_share,
                     measure=polish_distance(found),
                     budget=WorkBudget(limit=WORK_LIMIT, deadline=deadline),
                 )
@@ -428,7 +381,7 @@ class Solve:
             return found
         if polished is found.solution:
             return found
-        moved = task.attempt(polished)
+        moved = run.attempt(polished)
         if not (moved.is_settled or deadline.has_passed()):
             moved = moved.repaired(deadline)
         self.found = found.better_of(moved)
@@ -439,17 +392,17 @@ class Solve:
 
         A proof takes the place of the answer, with its statistics.
         """
-        found, run, task = self.found, self.run, self.run.task
+        found, run = self.found, self.run
         assert found is not None
         try:
             with working_until(run.deadline.has_passed):
-                certificate = task.find_certificate(at_most, run.deadline)
+                certificate = run.find_certificate(at_most, run.deadline)
         except TimeIsUp:
             return found
         if certificate is not None:
             solution = certificate.replace(statistics=found.solution.statistics)
-            own = task.route.evaluate(solution)
-            self.found = found = Attempt(solution, found.report, task, own)
+            own = run.route.evaluate(solution)
+            self.found = found = Attempt(solution, found.report, run, own)
         return found
 
     # --- progress --------------------------------------------------------------------------------
@@ -467,7 +420,7 @@ class Solve:
             return
         if of is not None:
             figures = {"objective": of.report.objective, "residual": of.report.worst}
-        label = self.run.task.backend.label
+        label = self.run.backend.label
         event = Progress(stage, label, seconds=self.clock() - self.began, **figures)
         if settings.verbose:
             print(line_of(event), flush=True)

@@ -72,33 +72,33 @@ def polish_distance(start: Attempt) -> Callable[[QPSolution], float]:
     start : Attempt
         The answer that the polish begins with.
     """
-    task, least_missed = start.task, math.inf
+    run, least_missed = start.run, math.inf
 
     def distance_of(candidate: QPSolution) -> float:
         nonlocal least_missed
         missed = 0.0
-        if not task.is_always_feasible:  # a search for a feasible point pays near one only
-            if isinstance(task.problem, QuadraticProgram):
-                measured = residuals(task.problem, task.route.own(candidate))
+        if not run.is_always_feasible:  # a search for a feasible point pays near one only
+            if isinstance(run.problem, QuadraticProgram):
+                measured = residuals(run.problem, run.route.own(candidate))
             else:
-                measured = residuals(task.program, candidate)
-            eps = task.settings.eps
-            names = {r.name for r in measured if r.name != "natural" and not r.scaled <= eps}
+                measured = residuals(run.program, candidate)
+            within = run.eps
+            names = {r.name for r in measured if r.name != "natural" and not r.scaled <= within}
             if not names <= OF_FEASIBILITY:
                 return measured.worst
             missed = max(r.scaled for r in measured if r.name in OF_ROWS)
             if missed > NEARER * least_missed:  # no nearer to the rows than what was blocked
                 return 1.0 + measured.worst
         is_start = candidate is start.solution
-        report = start.report if is_start else task.attempt(candidate).report
+        report = start.report if is_start else run.attempt(candidate).report
         failed = {check.name for check in report.checks if not check.passed}
         if is_blocked(report) or breaks_a_constraint(report):
             least_missed = min(least_missed, missed)
             return distance(report)
-        if task.is_always_feasible or not failed or not failed <= OF_FEASIBILITY:
+        if run.is_always_feasible or not failed or not failed <= OF_FEASIBILITY:
             return report.worst
-        moved = next(repaired(task.program, candidate), candidate)
-        return min(report.worst, task.attempt(moved).report.worst)
+        moved = next(repaired(run.program, candidate), candidate)
+        return min(report.worst, run.attempt(moved).report.worst)
 
     return distance_of
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qpsvm.machines.conditions import gap_terms, losses
-from qpsvm.qp.box_gap import box_gap_terms
+from qpsvm.qp.box_gap import best_multiplier, box_gap_terms
 from tests.strategies import examples
 
 NUMBERS = st.floats(-8.0, 8.0, allow_nan=False).map(lambda x: round(8.0 * x) / 8.0)
@@ -70,3 +70,29 @@ def test_an_infinite_slope_costs_nothing_at_the_bound_that_it_asks_for(sign: flo
     at = np.array([float(sign > 0.0)])
     assert gap_terms(v, at, *ends) == [0.0]
     assert gap_terms(v, 1.0 - at, *ends) == [np.inf]
+
+
+@settings(max_examples=examples(100))
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12))
+def test_no_multiplier_of_a_row_has_a_smaller_gap_than_the_best_one(seed: int, n: int) -> None:
+    """The gap is convex in the multiplier, with kinks where an entry of the gradient vanishes."""
+    rng = np.random.default_rng(seed)
+    a = rng.choice([-2.0, -1.0, 0.0, 0.5, 1.0], n)
+    lower = -rng.choice([0.0, 1.0, 1e-3], n)
+    upper = lower + rng.choice([0.0, 1.0, 1e4], n)
+    x, g = lower + (upper - lower) * rng.choice([0.0, 0.5, 1.0], n), rng.standard_normal(n)
+
+    def gap(y: float) -> float:
+        return float(np.sum(box_gap_terms(x, g + y * a, lower, upper)))
+
+    y = best_multiplier(a, float(a @ x), g, lower, upper)
+    kinks = -g[a != 0.0] / a[a != 0.0]
+    best = min(map(gap, kinks), default=gap(0.0))
+    assert gap(y) <= best * (1.0 + 1e-12) + 1e-12
+
+
+def test_where_no_multiplier_is_best_it_is_zero() -> None:
+    one = np.ones(1)
+    assert best_multiplier(one, 2.0, one, 0.0 * one, one) == 0.0
+    assert best_multiplier(0.0 * one, 0.0, one, 0.0 * one, one) == 0.0
+    assert best_multiplier(one, 0.5, np.array([np.nan]), 0.0 * one, one) == 0.0

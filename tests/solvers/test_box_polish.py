@@ -147,7 +147,12 @@ class Recorded(ProximalProgram):
         self.heights: list[float] = []
 
     def newton(self, point: Point, target: Any) -> Any:
-        self.heights.append(self.dual_objective(point))
+        program, c = self.program, self.centre.x
+        r = program.gradient(point.Px, point.y)
+        x = program.clip(c - r / self.sigma)
+        inner = float(x @ r) + 0.5 * self.sigma * float(np.sum((x - c) ** 2))
+        height = inner - 0.5 * float(point.x @ point.Px) - float(program.b @ point.y)
+        self.heights.append(height)
         return super().newton(point, target)
 
 
@@ -158,7 +163,7 @@ def test_searched_steps_climb_to_the_proximal_point(seed: int, sigma: float) -> 
     centre = satisfying(program, rng.uniform(size=80))
     start = Point(centre, program.P.product(centre), 10.0 * rng.normal(size=2))
     proximal = Recorded(program, start, sigma * program.unit, WorkBudget())
-    found = proximal.searched_steps(start)
+    found = proximal.searched_steps()
     assert found is not None
     heights = proximal.heights
     assert all(b >= a - 1e-9 * abs(a) for a, b in itertools.pairwise(heights))

@@ -120,36 +120,30 @@ class ProximalProgram:
         LinAlgError
             Sigma is too small for rounding.
         """
-        solution, best = self.full_steps()
-        return solution or self.searched_steps(best)
+        return self.full_steps() or self.searched_steps()
 
-    def full_steps(self) -> tuple[Point | None, Point]:
-        """Full Newton steps while active sets are new; return the solution or the best point."""
+    def full_steps(self) -> Point | None:
+        """Full Newton steps from the centre while active sets are new; None if they do not end."""
         program, c, sigma = self.program, self.centre.x, self.sigma
-        point = best = self.centre
-        highest = self.dual_objective(best)
-        seen, last = set[bytes](), b""
+        point, seen, last = self.centre, set[bytes](), b""
         for _ in range(BOX.full_steps):
             gradient = program.gradient(point.Px, point.y) + sigma * (point.x - c)
             target = point.x - gradient / (program.unit + sigma)
             key = self.active_set(target)
             if key == last and program.rows_hold(point.x):
-                return self.accepted(point, target), best
+                return self.accepted(point, target)
             if key in seen and key != last:
                 break
             seen.add(key)
             last = key
             d, Pd, dy = self.newton(point, target)
             point = Point(point.x + d, point.Px + Pd, point.y + dy)
-            value = self.dual_objective(point)
-            if value > highest:
-                best, highest = point, value
-        return None, best
+        return None
 
-    def searched_steps(self, point: Point) -> Point | None:
-        """Newton steps with an exact line search on the dual function D."""
+    def searched_steps(self) -> Point | None:
+        """Newton steps from the centre with an exact line search on the dual function D."""
         program, c, sigma = self.program, self.centre.x, self.sigma
-        last = b""
+        point, last = self.centre, b""
         for _ in range(60):
             r = program.gradient(point.Px, point.y)
             target = c - r / sigma
@@ -188,14 +182,6 @@ class ProximalProgram:
         """Masks of the variables below, inside and above the box."""
         above = target >= self.program.upper
         return ((target <= self.program.lower).astype(np.int8) + 2 * above).tobytes()
-
-    def dual_objective(self, point: Point) -> float:
-        """``D(v, y)``."""
-        program, c = self.program, self.centre.x
-        r = program.gradient(point.Px, point.y)
-        x = program.clip(c - r / self.sigma)
-        inner = float(x @ r) + 0.5 * self.sigma * float(np.sum((x - c) ** 2))
-        return inner - 0.5 * float(point.x @ point.Px) - float(program.b @ point.y)
 
     def newton(self, point: Point, target: Vector) -> tuple[Vector, Vector, Vector]:
         """``dv``, ``P dv`` and ``dy`` to the solution on the active set of the target."""

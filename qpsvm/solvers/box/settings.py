@@ -86,6 +86,10 @@ class BoxSettings:
 BOX = BoxSettings()
 """Numbers that every solve uses."""
 
+SMALL = 1000
+"""Rows of a dense matrix that is factored, or whose eigenvalues are computed, without further ado:
+less than a second."""
+
 MAX_ROWS = 32
 """Rows up to which a program counts as one with few: what is done with them is dense."""
 

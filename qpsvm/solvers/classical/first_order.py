@@ -51,11 +51,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from qpsvm.exceptions import UnsupportedProgramError
-from qpsvm.numerics.arrays import Vector, as_dense, is_sparse
+from qpsvm.numerics.arrays import Vector
+from qpsvm.numerics.cholesky import Cholesky
 from qpsvm.qp.low_rank import LowRankQuadratic
+from qpsvm.solvers.box.curvature import FactorCurvature
 from qpsvm.solvers.classical.program import ClassicalSettings, DualProgram
 
 
@@ -155,13 +156,6 @@ def shifted_inverse(program: DualProgram, rho: float) -> Callable[[Vector], Vect
         P does not fit into memory as a matrix, and has no few columns.
     """
     P = program.P
-    if isinstance(P, LowRankQuadratic) and P.rank < P.size:
-        F, d = P.factor, P.diag + rho
-        weighted = F.multiply(1.0 / d[:, None]) if is_sparse(F) else F / d[:, None]
-        # (D + F F')^{-1} = D^{-1} - D^{-1} F (I + F' D^{-1} F)^{-1} F' D^{-1}
-        small = cho_factor(np.eye(P.rank) + as_dense(F.T @ weighted))
-        return lambda v: np.asarray(v / d - (F @ cho_solve(small, F.T @ (v / d))) / d)
-    full = np.array(P.to_dense())
-    full.flat[:: P.size + 1] += rho
-    factor = cho_factor(full, overwrite_a=True)
-    return lambda v: np.asarray(cho_solve(factor, v))
+    if isinstance(P, LowRankQuadratic):
+        return FactorCurvature(P, 0).factor(np.arange(P.size), rho)
+    return Cholesky(np.array(P.to_dense()), rho)

@@ -28,7 +28,7 @@ from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.balls import UNDERFLOW
 from qpsvm.numerics.interrupts import NEVER, Deadline, keep_best
 from qpsvm.numerics.single_precision import stored_values
-from qpsvm.qp.box_gap import ROUNDED_AWAY
+from qpsvm.qp.box_gap import ROUNDED_AWAY, best_multiplier
 from qpsvm.qp.solution import Status
 from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.linear.factor import Factor
@@ -126,7 +126,9 @@ class DualDescent:
         if status not in (CallStatus.DONE, CallStatus.LIMIT):
             return None
         w = self._weights(descent)
-        return Point.of(p, np.clip(descent.a, p.lower, p.upper), _best_intercept(p, w), w)
+        g = p.gradient(w, np.zeros(1))
+        y = best_multiplier(p.A[0], float(p.b[0]), g, p.lower, p.upper)
+        return Point.of(p, np.clip(descent.a, p.lower, p.upper), np.array([y]), w)
 
     # --- rounds -----------------------------------------------------------------------------------
 
@@ -170,29 +172,29 @@ class DualDescent:
 
         The cost is minus the dual objective: of a machine, its primal one.
         """
-        p, x, y = self.search.program, descent.a.copy(), np.zeros(0)
-        at = Point.of(p, x, y, self._weights(descent))
-        missed = p.missed(x, at.g)
-        objective = 0.5 * float(at.w @ at.w) + float(x @ (p.q + 0.5 * p.d * x)) + p.constant
-        total = float(np.sum(missed))
-        gap = total / max(abs(objective), p.floor(x))
+        p, x = self.search.program, descent.a.copy()
+        at = Point.of(p, x, np.zeros(0), self._weights(descent))
+        objective, gap = p.gap(at)
         self.search.report(objective, gap)
+        missed = p.missed(x, at.g)
+        total = float(np.sum(missed))
         at_bound = float(np.sum(missed[~p.is_free(x)])) / (total or 1.0)
-        return at, total, total - objective, self.search.excess(x, at.g, gap), at_bound
+        return at, total, total - objective, self.search.excess(at, gap), at_bound
 
     # --- results ----------------------------------------------------------------------------------
 
     def _result(self, x: Vector) -> SearchResult:
-        return self.search.result(x, np.zeros(0))
+        at, _, gap = self.search.measured(x, np.zeros(0))
+        return self.search.result(at, gap)
 
     def _checked(self, at: Point) -> SearchResult | None:
         """Measure a point anew and return it as a solution; None if it is not accurate enough."""
         p, search = self.search.program, self.search
-        found = search.record(self._result(at.x))
-        g = p.gradient(found.w, found.y)
-        if search.excess(found.x, g, found.gap) > 1.0:
+        at, _, gap = search.measured(at.x, at.y)
+        if search.excess(at, gap) > 1.0:
+            search.record(search.result(at, gap))
             return None
-        found = replace(found, status=Status.OPTIMAL, reason=REACHED)
+        found = search.record(search.result(at, gap, Status.OPTIMAL, REACHED))
         return self._with_last_digits(found) if p.size <= p.settings.small_size else found
 
     def _with_last_digits(self, found: SearchResult) -> SearchResult:
@@ -225,18 +227,3 @@ class DualDescent:
         F = self.search.program.F
         each = 7e-9 if F.is_sparse else 1e-9
         return n_active * (1e-7 + each * F.n_entries / F.selection.n_samples)
-
-
-def _best_intercept(p: FactorProgram, w: Vector) -> Vector:
-    """Multiplier y that minimises the primal objective for given weights.
-
-    Its slope is ``b - A x`` with every ``x_i`` at the bound that the sign of ``g_i = g0_i + A_i y``
-    says. It grows by ``|A_i| (u_i - l_i)`` where that sign changes.
-    """
-    a = p.A[0]
-    zeros = -p.gradient(w, np.zeros(1)) / a
-    order = np.argsort(zeros)
-    first = float(np.sum(np.where(a > 0.0, a * p.upper, a * p.lower))) - float(p.b[0])
-    slopes = np.cumsum((np.abs(a) * (p.upper - p.lower))[order]) - first
-    crossing = order[min(int(np.searchsorted(slopes, 0.0)), p.size - 1)]
-    return np.array([zeros[crossing]])

@@ -17,14 +17,12 @@ Optim.* 13 (2002), section 4, who eliminate with Sherman, Morrison and Woodbury'
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import partial
+from contextlib import suppress
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from qpsvm.numerics.arrays import Dense, Index, Vector
-from qpsvm.numerics.cholesky import UNDIVIDED
-from qpsvm.numerics.interrupts import interruptible
+from qpsvm.numerics.cholesky import Cholesky
 from qpsvm.numerics.precision import EPS
 from qpsvm.solvers.linear.factor import Factor
 from qpsvm.solvers.linear.program import FactorProgram
@@ -133,7 +131,7 @@ class OfWeights(NewtonSystem):
         share = np.zeros(matrix.F.size)
         share[kept[free]] = weight / theta
         r, m = program.F.rank, len(self.A)
-        K = np.zeros((r + m, r + m), order="F")
+        K = np.zeros((r + m, r + m))
         for k, row in enumerate(self.A):
             weighted = row / theta
             K[:r, r + k] = self._transposed(weighted)
@@ -141,15 +139,15 @@ class OfWeights(NewtonSystem):
         K[r:, r:] += np.triu(self.added)
         diagonal = np.arange(r)
 
-        def factor(normal: Dense) -> Dense:
+        def factored(normal: Dense) -> Cholesky:
             K[:r, :r] = normal / weight
             K[diagonal, diagonal] += 1.0
             return _cholesky(K)
 
         try:
-            self.upper = factor(matrix.of(share))
+            self.factor = factored(matrix.of(share))
         except np.linalg.LinAlgError:  # rounding may have eaten a pivot of the sums
-            self.upper = factor(matrix.anew(share))
+            self.factor = factored(matrix.anew(share))
 
     def _transposed(self, v: Vector) -> Vector:
         whole = np.zeros(self.program.size)
@@ -157,7 +155,7 @@ class OfWeights(NewtonSystem):
         return self.program.F.transposed(whole)
 
     def of_weights(self, a: Vector, b: Vector) -> tuple[Vector, Vector]:
-        found = dpotrs(self.upper, np.concatenate([a, b]))[0]
+        found = self.factor(np.concatenate([a, b]))
         return found[: len(a)], found[len(a) :]
 
     def of_variables(self, r: Vector, e: Vector) -> tuple[Vector, Vector]:
@@ -172,10 +170,10 @@ class OfVariables(NewtonSystem):
 
     def __init__(self, program: FactorProgram, free: Index, theta: Vector, weight: float) -> None:
         super().__init__(program, free, theta, weight)
-        M = np.array(program.F.block(free, free), order="F")
+        M = np.array(program.F.block(free, free))
         M[np.diag_indices(len(free))] += theta
-        self.upper = _cholesky(M)
-        self.across = dpotrs(self.upper, self.A.T)[0] if self.A.size else self.A.T
+        self.factor = _cholesky(M)
+        self.across = self.factor(self.A.T) if self.A.size else self.A.T
         self.inner = self.A @ self.across + self.added
 
     def of_weights(self, a: Vector, b: Vector) -> tuple[Vector, Vector]:
@@ -187,14 +185,14 @@ class OfVariables(NewtonSystem):
         return a - F.transposed(right), -dy
 
     def of_variables(self, r: Vector, e: Vector) -> tuple[Vector, Vector]:
-        dx = dpotrs(self.upper, r)[0] if len(r) else r
+        dx = self.factor(r)
         if not len(e):
             return dx, e
         dy = np.asarray(np.linalg.solve(self.inner, self.A @ dx - e), dtype=np.float64)
         return dx - self.across @ dy, dy
 
 
-def _cholesky(K: Dense) -> Dense:
+def _cholesky(K: Dense) -> Cholesky:
     """Cholesky factor of a matrix from its upper triangle; rounding may need a larger diagonal.
 
     Raises
@@ -202,21 +200,9 @@ def _cholesky(K: Dense) -> Dense:
     numpy.linalg.LinAlgError
         It is not positive definite.
     """
-    diagonal = K.diagonal().copy()
     for shift in (0.0, 1e-15, 1e-14, 1e-13, 1e-12):
-        np.fill_diagonal(K, diagonal * (1.0 + shift))
-        factor = _upper_factor(K)
-        if factor is not None:
-            return factor
+        larger = K.copy()
+        np.fill_diagonal(larger, K.diagonal() * (1.0 + shift))
+        with suppress(np.linalg.LinAlgError):
+            return Cholesky(larger, 0.0)
     raise np.linalg.LinAlgError("the Newton system is not positive definite")
-
-
-def _upper_factor(K: Dense) -> Dense | None:
-    """Cholesky factor from the upper triangle; None if K is not positive definite."""
-    if len(K) <= UNDIVIDED:
-        factor, info = dpotrf(K)
-        return np.asarray(factor) if info == 0 else None
-    try:  # in a call that Ctrl-C can leave
-        return interruptible(partial(np.linalg.cholesky, K.T)).T
-    except np.linalg.LinAlgError:
-        return None

@@ -20,7 +20,7 @@ from qpsvm.qp.low_rank import LowRankQuadratic
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.transforms import SlackRows
 from qpsvm.solvers.linear.factor import Factor
-from qpsvm.solvers.linear.settings import DEFAULTS, LinearSettings, chunks
+from qpsvm.solvers.linear.settings import DEFAULTS, LinearSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,20 +90,16 @@ class FactorProgram:
 
     # --- other programs ---------------------------------------------------------------------------
 
-    def restricted(
-        self, kept: Index, x: Vector, *, copied_below: float | None = None
-    ) -> FactorProgram:
+    def restricted(self, kept: Index, x: Vector) -> FactorProgram:
         """The program of some variables, in increasing order, the others fixed at x.
 
-        The samples are copied if no more than a share of ``copied_below`` is left of them
-        (``settings.copied_share`` by default).
+        The samples are copied if no more than ``settings.copied_share`` of them are left.
         """
         rest = x.copy()
         rest[kept] = 0.0
-        below = self.settings.copied_share if copied_below is None else copied_below
         return replace(
             self,
-            F=self.F.restricted(kept, copied_below=below),
+            F=self.F.restricted(kept, copied_below=self.settings.copied_share),
             d=self.d[kept],
             q=self.q[kept],
             A=self.A[:, kept],
@@ -156,29 +152,24 @@ class FactorProgram:
             out += value * row
         return out
 
-    def gap(self, x: Vector, y: Vector, g: Vector) -> tuple[float, float]:
-        """The objective of x and its relative duality gap to y and the weights of x.
+    def gap(self, at: Point) -> tuple[float, float]:
+        """The objective of a point and its relative duality gap; the weights are those of its x.
 
-        Parameters
-        ----------
-        x, y, g : arrays of shape (n,), (p,) and (n,)
-            ``gradient(F'x + offset, y)`` is g; what x misses of the rows counts times y.
+        What x misses of the rows counts times y.
         """
-        weights = self.F.transposed(x) + self.offset
-        objective = 0.5 * float(weights @ weights) + float(x @ (self.q + 0.5 * self.d * x))
-        objective += self.constant
-        gap = sum(float(np.sum(self.missed(x, g, i))) for i in chunks(self.size))
-        gap += float(np.abs(y) @ np.abs(self.A @ x - self.b))
+        x, w = at.x, at.w
+        objective = 0.5 * float(w @ w) + float(x @ (self.q + 0.5 * self.d * x)) + self.constant
+        gap = float(np.sum(self.missed(x, at.g)))
+        gap += float(np.abs(at.y) @ np.abs(self.A @ x - self.b))
         return objective, gap / max(abs(objective), self.floor(x))
 
-    def missed(self, x: Vector, g: Vector, i: slice = slice(None)) -> Vector:
+    def missed(self, x: Vector, g: Vector) -> Vector:
         """Return how far ``1/2 d_i x_i^2 + g_i x_i`` is above its minimum over the box.
 
         With ``g = gradient(w, y)`` that is what a dual variable contributes to the duality gap of x
         and (w, y): the gap is the sum where ``w = F'x + offset`` and ``A x = b``.
         """
-        box = self.lower[i], self.upper[i]
-        return box_gap_terms(x[i], g[i], *box, self.d[i], is_measure=True)
+        return box_gap_terms(x, g, self.lower, self.upper, self.d, is_measure=True)
 
     def floor(self, x: Vector) -> float:
         """The objective below which values count as zero."""

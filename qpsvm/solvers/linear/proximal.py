@@ -79,15 +79,11 @@ class Rounded:
         """The point with the variables that belong to its weights."""
         return replace(point, x=self.slopes(point.g))
 
-    def value(self, at: Point) -> float:
-        """Compute the objective in the weights and multipliers, up to a constant."""
-        p, moved = self.program, at.x - self.c
-        of_weights = float(at.w @ (0.5 * at.w - p.offset) + p.b @ at.y)
-        of_variables = float(at.x @ (at.g + 0.5 * p.d * at.x))
-        return of_weights - of_variables - 0.5 * self.delta * float(moved @ moved)
-
     def searched(self, at: Point, step: Point, slope: float, exact: bool) -> tuple[Point, bool]:
-        """Go along a step to where its slope is a third of that at the begin, by bracketed secants.
+        """Go along a step until its slope is at most a third of that at the begin, by secants.
+
+        It ends before the minimum: beyond it a small slope says nothing of how far the objective
+        rose there.
 
         Parameters
         ----------
@@ -105,19 +101,16 @@ class Rounded:
             The point, and whether it is the minimum.
         """
         p, ends, slopes, t = self.program, [0.0, 0.0], [slope, 0.0], 1.0
-        base = float((at.w - p.offset) @ step.w + p.b @ step.y)
-        curvature, highest = float(step.w @ step.w), np.inf
+        cost = float((at.w - p.offset) @ step.w + p.b @ step.y)
+        curvature = float(step.w @ step.w)
         for trial in range(60):
             g = at.g + t * step.g
             new = Point(self.slopes(g), at.y + t * step.y, at.w + t * step.w, g)
             if trial == 0 and exact and p.have_same_sides(new.x, at.x):
                 return new, True
-            own = base + t * curvature - float(new.x @ step.g)
-            if abs(own) <= 0.3 * abs(slope):
-                # a slope beyond the minimum says nothing of how far the objective rose there
-                highest = self.value(at) if highest == np.inf else highest
-                if own <= 0.0 or self.value(new) <= highest:
-                    break
+            own = cost + t * curvature - float(new.x @ step.g)
+            if 0.3 * slope <= own <= 0.0:
+                break
             ends[own > 0.0], slopes[own > 0.0] = t, own
             if slopes[1] > 0.0:
                 share = slopes[0] / (slopes[0] - slopes[1])
@@ -230,17 +223,17 @@ class ProximalSteps:
         """Remove what the equations of the free variables miss, as long as the gap falls."""
         p, free, best, known = system.program, system.free, np.inf, (x, y)
         for _ in range(4):
-            g = p.gradient(p.F.transposed(x) + p.offset, y)
-            gap = p.gap(x, y, g)[1]
+            at = Point.of(p, x, y)
+            gap = p.gap(at)[1]
             if gap < best:
                 known, best = (x, y), gap
             if gap <= 0.1 * self.eps:
                 break
-            dx, dy = system.of_variables(-(g + p.d * x)[free], p.b - p.A @ x)
-            at, room = x[free], np.where(dx > 0.0, p.upper[free], p.lower[free])
-            share = float(np.min((room - at) / dx, where=dx != 0.0, initial=1.0))
+            dx, dy = system.of_variables(-(at.g + p.d * x)[free], p.b - p.A @ x)
+            own, room = x[free], np.where(dx > 0.0, p.upper[free], p.lower[free])
+            share = float(np.min((room - own) / dx, where=dx != 0.0, initial=1.0))
             x, y = x.copy(), y + share * dy
-            x[free] = np.clip(at + share * dx, p.lower[free], p.upper[free])
+            x[free] = np.clip(own + share * dx, p.lower[free], p.upper[free])
         return known
 
 
@@ -293,10 +286,10 @@ def solve_by_proximal_steps(
             reason = str(error)
             break
         judged = at if is_exact else Point.of(p, at.x, at.y)  # by the weights of x
-        objective, gap = p.gap(judged.x, judged.y, judged.g)
-        excess = search.excess(judged.x, judged.g, gap)
+        objective, gap = p.gap(judged)
+        excess = search.excess(judged, gap)
         search.report(objective, gap)
-        found = search.record(replace(search.result(at.x, at.y), gap=gap))
+        found = search.record(search.result(judged, gap))
         if excess <= 1.0:
             return replace(found, status=Status.OPTIMAL, reason=REACHED)
         left -= 1

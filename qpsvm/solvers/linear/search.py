@@ -17,7 +17,7 @@ from qpsvm.numerics.arrays import Vector, default_memory_limit
 from qpsvm.qp.solution import QPSolution, Status
 from qpsvm.solvers.box.working_sets import polish_box
 from qpsvm.solvers.budget import WorkBudget
-from qpsvm.solvers.linear.program import FactorProgram
+from qpsvm.solvers.linear.program import FactorProgram, Point
 
 Progress = Callable[[int, float, float], "Status | None"]
 """Told the number of iterations, the objective and the relative gap; a status ends the search."""
@@ -98,17 +98,14 @@ class Search:
         """Projection of the origin, the best point until another is found."""
         p = self.program
         x = np.clip(np.zeros(p.size), p.lower, p.upper)
-        y, w = np.zeros(len(p.b)), p.F.transposed(x) + p.offset
-        return SearchResult(x, y, w, np.inf, Status.UNKNOWN, "", self.iterations)
+        return self.result(Point.of(p, x, np.zeros(len(p.b))), np.inf)
 
-    def measured(self, x: Vector, y: Vector) -> tuple[Vector, Vector, float, float]:
-        """Weights and gradient at x, objective and gap of the whole program."""
-        p = self.program
-        w = p.F.transposed(x) + p.offset
-        g = p.gradient(w, y)
-        return w, g, *p.gap(x, y, g)
+    def measured(self, x: Vector, y: Vector) -> tuple[Point, float, float]:
+        """The point of variables and multipliers, with the objective and the gap."""
+        at = Point.of(self.program, x, y)
+        return at, *self.program.gap(at)
 
-    def excess(self, x: Vector, g: Vector, gap: float) -> float:
+    def excess(self, at: Point, gap: float) -> float:
         """Return the largest of gap and violations over their tolerances: at most 1 if solved.
 
         The gap; what x misses of the rows; and the square, as of this order is the gap, of the
@@ -116,8 +113,8 @@ class Search:
         variable as near to its bound; without a bound, the gradient itself has to be as small as
         eps.
         """
-        p, eps = self.program, self.eps
-        h = g + p.d * x
+        p, eps, x = self.program, self.eps, at.x
+        h = at.g + p.d * x
         room, size = np.where(h > 0.0, x - p.lower, p.upper - x), np.abs(h)
         width = p.upper - p.lower
         is_box = np.isfinite(width) & (width > 0.0)
@@ -134,10 +131,11 @@ class Search:
         )
         return worst / eps
 
-    def result(self, x: Vector, y: Vector) -> SearchResult:
-        """A point as a result that claims nothing."""
-        w, _, _, gap = self.measured(x, y)
-        return SearchResult(x, y, w, gap, Status.UNKNOWN, "", self.iterations)
+    def result(
+        self, at: Point, gap: float, status: Status = Status.UNKNOWN, reason: str = ""
+    ) -> SearchResult:
+        """A point as a result, by default one that claims nothing."""
+        return SearchResult(at.x, at.y, at.w, gap, status, reason, self.iterations)
 
     def record(self, found: SearchResult) -> SearchResult:
         """Keep a result if it is the best so far; return the result."""
@@ -183,7 +181,7 @@ def solve_by_working_sets(search: Search, x: Vector, y: Vector) -> SearchResult:
 
 def _outcome(search: Search, x: Vector, y: Vector) -> SearchResult:
     """Convert a point to a SearchResult."""
-    w, _, objective, gap = search.measured(x, y)
+    at, objective, gap = search.measured(x, y)
     if search.may_continue:
         search.report(objective, gap)
     status, reason = Status.INACCURATE, "working sets: no more progress"
@@ -191,4 +189,4 @@ def _outcome(search: Search, x: Vector, y: Vector) -> SearchResult:
         status, reason = Status.OPTIMAL, REACHED
     elif not search.may_continue:
         status, reason = search.ended
-    return search.record(SearchResult(x, y, w, gap, status, reason, search.iterations))
+    return search.record(search.result(at, gap, status, reason))

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
-
-from qpsvm.numerics.arrays import IN_CACHE
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,7 @@ class LinearSettings:
         Proximal steps in which the gap has to fall to ``slow_factor`` of what it was. Sound
         programs gain more in one.
     slow_factor : float
-        What it has to fall to, as a share; 1 where no other backend stands by.
+        What it has to fall to, as a share.
     """
 
     copied_share: float = 0.5
@@ -72,14 +67,3 @@ class LinearSettings:
 
 DEFAULTS = LinearSettings()
 """Default settings of the solver for linear support vector machines."""
-
-FEW_ROWS = 32
-"""Number of rows of G and A, at most, with which a program is taken as it is."""
-
-CHUNK = IN_CACHE // (16 * np.dtype(np.float64).itemsize)
-"""Number of variables in a piece of a loop over vectors: 16 vectors of it stay in the cache."""
-
-
-def chunks(n: int) -> Iterator[slice]:
-    """Slices that cover ``range(n)``."""
-    return (slice(i, i + CHUNK) for i in range(0, n, CHUNK))

@@ -62,7 +62,7 @@ def _solved(search: Search, deadline: Deadline) -> SearchResult:
     if at is None:
         rest = search.initial_point()
         at = Point.of(p, rest.x, rest.y)
-        search.report(*p.gap(at.x, at.y, at.g), iterations=0)
+        search.report(*p.gap(at), iterations=0)
     if not search.may_continue:
         return search.best_of()
     if p.F.rank > p.size > p.settings.wide_size:

@@ -35,11 +35,9 @@ from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import SlackRows
+from qpsvm.solvers.box.settings import MAX_ROWS, SMALL
 from qpsvm.solvers.linear.program import FactorProgram
-from qpsvm.solvers.linear.settings import DEFAULTS, FEW_ROWS, LinearSettings
-
-LARGEST_FACTORED = 1000
-"""Number of variables up to which a dense Hessian is factored: less than a second."""
+from qpsvm.solvers.linear.settings import DEFAULTS, LinearSettings
 
 
 def translation(program: QuadraticProgram) -> PrimalForm | Dualised:
@@ -50,7 +48,7 @@ def translation(program: QuadraticProgram) -> PrimalForm | Dualised:
     UnsupportedProgramError
         Neither does.
     """
-    has_few_rows = program.n_equalities + program.n_inequalities <= FEW_ROWS
+    has_few_rows = program.n_equalities + program.n_inequalities <= MAX_ROWS
     if has_few_rows and isinstance(program.P, LowRankQuadratic):
         return PrimalForm(program)
     try:
@@ -64,7 +62,7 @@ def translation(program: QuadraticProgram) -> PrimalForm | Dualised:
 def structure_of(program: QuadraticProgram) -> str:
     """Describe the structure of P that the solver exploits; empty if there is none."""
     P = program.P
-    has_few_rows = program.n_equalities + program.n_inequalities <= FEW_ROWS
+    has_few_rows = program.n_equalities + program.n_inequalities <= MAX_ROWS
     if program.is_linear:
         return ""
     if has_few_rows and isinstance(P, LowRankQuadratic):
@@ -74,7 +72,7 @@ def structure_of(program: QuadraticProgram) -> str:
             rest = Dualised.of(program).rest
         except UnsupportedProgramError:
             return ""
-        if len(rest) <= FEW_ROWS:
+        if len(rest) <= MAX_ROWS:
             return "P is diagonal, and 'ipm' solves the dual, which is the smaller program"
     return ""
 
@@ -128,10 +126,10 @@ def _factored(P: Quadratic) -> LowRankQuadratic:
     """``P = F F' + diag(d)`` as stored, or by the eigenvectors of a small P."""
     if isinstance(P, LowRankQuadratic):
         return P
-    if P.size > LARGEST_FACTORED:
+    if P.size > SMALL:
         raise UnsupportedProgramError(
             "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear machines, "
-            f"and others up to {LARGEST_FACTORED} variables; this P is {an(P)} of "
+            f"and others up to {SMALL} variables; this P is {an(P)} of "
             f"{P.size}. Use the dual form and a linear kernel, or another backend."
         )
     values, vectors = interruptible(partial(np.linalg.eigh, P.to_dense()))

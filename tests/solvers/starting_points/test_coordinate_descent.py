@@ -15,7 +15,7 @@ from benchmarks.data import load_samples
 from qpsvm.numerics.interrupts import Deadline
 from qpsvm.qp import QPSolution, Status
 from qpsvm.solvers.linear.descent import DualDescent
-from qpsvm.solvers.linear.program import FactorProgram
+from qpsvm.solvers.linear.program import FactorProgram, Point
 from qpsvm.solvers.linear.search import Search
 from qpsvm.solvers.linear.solver import solve
 from qpsvm.solvers.linear.translate import translation
@@ -190,8 +190,7 @@ def test_rounds_count_as_iterations_and_the_best_point_is_kept(limit: int) -> No
 def test_what_variables_miss_adds_up_to_the_gap(curved: bool) -> None:
     program = structured(problem(TALL, 0.01, "squared_hinge" if curved else "hinge"))
     x = np.random.default_rng(0).uniform(0.0, 0.01, program.size)
-    w = program.F.transposed(x)
-    g = program.gradient(w, np.zeros(0))
-    objective, gap = program.gap(x, np.zeros(0), g)
-    total = float(np.sum(program.missed(x, g)))
+    at = Point.of(program, x, np.zeros(0))
+    objective, gap = program.gap(at)
+    total = float(np.sum(program.missed(x, at.g)))
     assert total == pytest.approx(gap * max(abs(objective), program.floor(x)), rel=1e-9)
