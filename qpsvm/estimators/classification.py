@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +23,7 @@ from qpsvm.data.targets import (
     as_classes,
     exact_labels,
     one_per_row,
+    require_comparable,
     require_one_kind,
     same_labels,
 )
@@ -127,7 +129,9 @@ class QPClassifier(ClassifierMixin, QPEstimator):
             Before ``fit``; other features than in ``fit``; another number of labels than samples.
         """
         predicted = np.asarray(self.predict(X))
-        right = same_labels(predicted, one_per_row(y, predicted))
+        labels = one_per_row(y, predicted)
+        require_comparable(labels, self.classes_)
+        right = same_labels(predicted, labels)
         weights = inputs.weights(sample_weight, predicted)
         return float(weights @ right / np.sum(weights))
 
@@ -271,18 +275,22 @@ class KernelClassifier(QPClassifier, KernelEstimator):
             values = self._predictor.reduction.combine(values, len(self.classes_))
         return self._predictor.predictions(values)
 
-    def predict_certified(self, X: Samples) -> CertifiedPredictions:
+    def predict_certified(
+        self, X: Samples, *, squares: ArrayLike | None = None
+    ) -> CertifiedPredictions:
         check_is_fitted(self)
         proof, samples = self.certificate_, inputs.samples(self, X)
         if not isinstance(proof, ReducedCertificate):
-            return super().predict_certified(X)
+            return super().predict_certified(X, squares=squares)
         with on_device(self._device):
-            bounds = [self._certified_bounds(each, samples) for each in proof.certificates]
+            bounds = [self._certified_bounds(p, samples, squares) for p in proof.certificates]
         return certified(self.solution_, proof.combined(bounds), self.predict(X))
 
-    def _certified_bounds(self, proof: Certificate, X: Samples) -> DecisionBounds:
+    def _certified_bounds(
+        self, proof: Certificate, X: Samples, squares: ArrayLike | None
+    ) -> DecisionBounds:
         """Bound the optimum's decision values, in the units in which this estimator predicts."""
-        return proof.decision_bounds(X)
+        return proof.decision_bounds(X, squares=squares)
 
     @property
     def n_support_(self) -> Array:
@@ -472,8 +480,10 @@ class NuSVC(KernelClassifier):
         del weights
         return 1.0 / width if width > 0.0 else 1.0
 
-    def _certified_bounds(self, proof: Certificate, X: Samples) -> DecisionBounds:
-        bounds, optimum = super()._certified_bounds(proof, X), proof.optimum
+    def _certified_bounds(
+        self, proof: Certificate, X: Samples, squares: ArrayLike | None
+    ) -> DecisionBounds:
+        bounds, optimum = super()._certified_bounds(proof, X, squares), proof.optimum
         assert optimum is not None  # every machine has one decision function
         return bounds.divided(proof.solution.width, optimum.width)
 
