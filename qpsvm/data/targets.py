@@ -173,9 +173,7 @@ def squared_spread(targets: Vector, weights: Vector) -> float:
     (0.0, False)
     """
     centre = np.average(targets, weights=weights)
-    centre += np.average(
-        targets - centre, weights=weights
-    )  # what rounding missed
+    centre += np.average(targets - centre, weights=weights)  # what rounding missed
     return float(weights @ (targets - centre) ** 2)
 
 

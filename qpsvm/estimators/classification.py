@@ -84,9 +84,11 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         return CheckedLabels(self._codes, self.classes_)
 
     def _class_factors(self, weights: Vector) -> ClassWeight:
-        """Compute the factor of C of every label, and store them in ``class_weight_``.
+        """Class weights of the formulation; the factor of every label is in ``class_weight_``.
 
-        "balanced" is relative to all classes, also where a machine is fitted to two of them.
+        "balanced" is relative to all classes, also where a machine is fitted to two of them: it is
+        numbers then. Of two classes it stays a word, whose numbers change with the samples, such as
+        when one is left out.
         """
         given, labels = as_class_weight(self.class_weight), self.classes_.tolist()
         factors = np.ones(len(labels))
@@ -98,7 +100,9 @@ class QPClassifier(ClassifierMixin, QPEstimator):
                 factors = np.where(of_classes > 0.0, np.sum(weights) / of_classes, 1.0)
             factors /= len(labels)
         self.class_weight_ = factors
-        return None if given is None else dict(zip(labels, factors.tolist(), strict=True))
+        if given is None or (given == "balanced" and len(labels) == 2):
+            return given
+        return dict(zip(labels, factors.tolist(), strict=True))
 
     @block_by_block
     def predict(self, X: Samples) -> Any:

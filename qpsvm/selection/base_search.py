@@ -423,7 +423,10 @@ class _Run:
         if isinstance(candidate.get("gamma"), str):
             kernel: Any = self._kernel(candidate)
             candidate = candidate | {"gamma": kernel.gamma}
-        return self.search._estimator(candidate)
+        machine: Any = self.search._estimator(candidate)
+        if isinstance(getattr(machine.kernel, "gamma", None), str):
+            machine.kernel = self._kernel(candidate)
+        return machine
 
 
 def run_separately(

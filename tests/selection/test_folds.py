@@ -90,10 +90,10 @@ def test_a_search_in_threads_leaves_the_filters_of_warnings_alone() -> None:
         if own not in known:
             known.append(own)
             if len(known) == 1:
-                second.wait(10.0)
+                second.wait(60.0)
             else:
                 second.set()
-                scored.wait(10.0)
+                scored.wait(60.0)
         return A @ B.T
 
     def scoring(machine: Any, X: Any, y: Any) -> float:
