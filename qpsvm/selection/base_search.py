@@ -423,9 +423,9 @@ class _Run:
         if isinstance(candidate.get("gamma"), str):
             kernel: Any = self._kernel(candidate)
             candidate = candidate | {"gamma": kernel.gamma}
-        machine: Any = self.search._estimator(candidate)
-        if isinstance(getattr(machine.kernel, "gamma", None), str):
-            machine.kernel = self._kernel(candidate)
+        machine = self.search._estimator(candidate)
+        if isinstance(getattr(self.search.kernel, "gamma", None), str):
+            machine.set_params(kernel=self._kernel(candidate))
         return machine
 
 

@@ -220,3 +220,10 @@ def test_nothing_of_an_earlier_fit_stays(model: Any) -> None:
     fresh = clone(model).fit(X[:, :1], Y)
     assert set(vars(again)) == set(vars(fresh))
     assert again.n_features_in_ == 1
+
+
+def test_a_search_without_a_refit_has_no_best_estimator_of_before() -> None:
+    search = clone(SEARCH).fit(X, Y)
+    assert hasattr(search, "best_estimator_")
+    search.set_params(refit=False).fit(X, Y)
+    assert not {"best_estimator_", "refit_time_"} & set(vars(search))
