@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.numerics.arguments import explains_constructor, is_finite_number
+from qpsvm.numerics.arguments import explains_constructor, is_false, is_finite_number
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import NEVER, Deadline
 from qpsvm.qp.kkt_residuals import Tolerances
@@ -344,7 +344,7 @@ class Clock:
                 "solve", self.backend, iteration, self.seconds, objective, residual, gap
             )
             try:
-                may_continue = callback(event) is not False
+                may_continue = not is_false(callback(event))
             except Exception as error:
                 raise CallbackFailed(error) from error
             if not may_continue:

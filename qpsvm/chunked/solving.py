@@ -37,7 +37,7 @@ from qpsvm.chunked.steps import BAND, NEWTON, PassSteps, State
 from qpsvm.exceptions import DataFileError, InvalidParameterError
 from qpsvm.io import npz
 from qpsvm.io.files import writing
-from qpsvm.numerics.arguments import explains_calls, explains_constructor
+from qpsvm.numerics.arguments import explains_calls, explains_constructor, is_false
 from qpsvm.numerics.arrays import default_memory_limit
 from qpsvm.numerics.contents import digest
 from qpsvm.numerics.interrupts import Deadline, drop_best, keep_best
@@ -195,7 +195,7 @@ def solve_in_passes(
             elif passes >= own.max_passes:
                 status = Status.ITERATION_LIMIT
             event = Progress("solve", f"passes: {kind}", iteration=passes, gap=gap)
-            if settings.callback is not None and settings.callback(event) is False:
+            if settings.callback is not None and is_false(settings.callback(event)):
                 status = status or Status.INTERRUPTED
         return _solution(problem, state, status)
     except KeyboardInterrupt as error:

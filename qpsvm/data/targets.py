@@ -133,8 +133,6 @@ def as_labels(y: Targets | None) -> Labels:
     _require_present(labels, "y", "labels")
     if np.issubdtype(labels.dtype, np.complexfloating):
         raise InvalidDataError("y holds complex numbers; pass two different labels.")
-    if labels.dtype.kind == "U" and isinstance(y, list | tuple):
-        require_one_kind(y)  # NumPy has already turned [1, "a"] into text
     return labels
 
 
@@ -163,6 +161,20 @@ def as_targets(y: Targets | None) -> Vector:
             f"y[{bad[0]}] is {values[bad[0]]} ({bad.size} such targets); drop those rows."
         )
     return np.asarray(freeze(values))
+
+
+def squared_spread(targets: Vector, weights: Vector) -> float:
+    """Weighted sum of the squared deviations from the mean; exactly 0 for equal targets.
+
+    Examples
+    --------
+    >>> targets = np.full(3, 0.1)
+    >>> squared_spread(targets, np.ones(3)), bool(np.mean(targets) == 0.1)
+    (0.0, False)
+    """
+    centre = np.average(targets, weights=weights)
+    centre += np.average(targets - centre, weights=weights)  # what rounding missed
+    return float(weights @ (targets - centre) ** 2)
 
 
 def _wrong(targets: Labels) -> str:
@@ -227,7 +239,6 @@ def as_groups(groups: Targets | None, n_samples: int) -> Index:
     """
     if groups is None:
         return np.zeros(n_samples, dtype=np.intp)
-    require_unmasked(groups, "groups")
     labels = _one_each(groups, n_samples, "groups", "group")
     _require_present(labels, "groups", "groups")
     return distinct(labels, "groups")[1]
@@ -258,7 +269,6 @@ def _as_column(y: Targets | None, what: str) -> Labels:
     """Convert a vector, or a matrix with a single row or column, to one dimension."""
     if y is None:
         raise InvalidDataError(f"y is missing; pass one {what} per sample.")
-    require_unmasked(y, "y")
     column = y.toarray() if is_sparse(y) else exact_labels(y, "y")
     if column.ndim == 2 and 1 in column.shape:
         column = column.ravel()
@@ -293,14 +303,22 @@ def require_exact_vector(values: Vector, original: object, name: str) -> None:
 
 
 def exact_labels(labels: object, name: str) -> Labels:
-    """Convert labels to an array; integers that NumPy would make floats stay what they are.
+    """Convert labels to an array; what NumPy would change on the way stays what it is.
+
+    That is integers that would become floats, and texts that end with a NUL.
 
     Raises
     ------
     InvalidDataError
-        Integers beside floats that would round them.
+        Integers beside floats that would round them; texts beside labels of another kind, which
+        would become texts; hidden entries of a masked array.
     """
+    require_unmasked(labels, name)
     array = _as_array(labels, name)
+    if array.dtype.kind in "US" and not hasattr(labels, "dtype"):
+        texts = exact_array(labels)
+        require_one_kind(texts.ravel().tolist(), name)
+        return array if bool((array == texts).all()) else texts
     if array.dtype.kind != "f" or array.dtype.itemsize > 8 or not (np.abs(array) >= EXACT).any():
         return array
     exact = exact_array(labels)
@@ -334,13 +352,16 @@ def require_comparable(labels: Labels, classes: Labels) -> None:
     ------
     InvalidDataError
     """
-    texts, numbers = "US", "biuf"
+    if not (len(labels) and len(classes)):
+        return
+    label, known = _plain(labels[0]), _plain(classes[0])
+    texts, numbers = str | bytes, int | float
     for some, other, words in (
-        (texts, numbers, "texts, such as {}, and the classes are numbers, such as {}"),
-        (numbers, texts, "numbers, such as {}, and the classes are texts, such as {}"),
+        (texts, numbers, "texts, such as {!r}, and the classes are numbers, such as {!r}"),
+        (numbers, texts, "numbers, such as {!r}, and the classes are texts, such as {!r}"),
     ):
-        if labels.dtype.kind in some and classes.dtype.kind in other and len(labels):
-            shown = words.format(repr(_plain(labels[0])), repr(_plain(classes[0])))
+        if isinstance(label, some) and isinstance(known, other):
+            shown = words.format(label, known)
             raise InvalidDataError(f"y holds {shown}; convert y to the kind of the classes.")
 
 

@@ -19,6 +19,7 @@ from qpsvm.data.targets import (
     one_per_row,
     require_comparable,
     same_labels,
+    squared_spread,
 )
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidDataError
@@ -221,7 +222,7 @@ class RegressionTrainingSet(TrainingSet):
         """Coefficient of determination ``R^2`` of the decision values against y."""
         values = as_targets(one_per_row(y, decision))
         unexplained = float(np.sum((values - decision) ** 2))
-        total = float(np.sum((values - np.mean(values)) ** 2))
+        total = squared_spread(values, np.ones(len(values)))
         if total == 0.0:  # constant targets: all or nothing
             return 1.0 if unexplained == 0.0 else 0.0
         return 1.0 - unexplained / total

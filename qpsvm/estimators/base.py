@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,7 +25,13 @@ from qpsvm.direct.together import solved_together
 from qpsvm.display import one_line
 from qpsvm.estimators import inputs, onnx_converter
 from qpsvm.estimators.inputs import DEFAULT_EPS, ExplainsParameters, accuracy, parameters
-from qpsvm.estimators.persistent import PersistentEstimator, Proof, replaced, unfitted
+from qpsvm.estimators.persistent import (
+    LEARNED,
+    PersistentEstimator,
+    Proof,
+    replaced,
+    unfitted,
+)
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.multiclass import Reduction
@@ -113,7 +120,7 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         """Fit the estimator; an error or Ctrl-C leaves it as its last successful fit made it."""
         require_flag(self.warm_start, "warm_start")
         start = getattr(self, "solution_", None) if self.warm_start else None
-        fresh = unfitted(self)
+        fresh = unfitted(self, LEARNED)
         with without_solution():
             fresh._learn(X, y, sample_weight, start, sensitive=sensitive, **data)
         return replaced(self, fresh)
@@ -204,12 +211,16 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         with on_device(self._device):
             return self._proven.certificate
 
-    def predict_certified(self, X: Samples) -> CertifiedPredictions:
+    def predict_certified(
+        self, X: Samples, *, squares: ArrayLike | None = None
+    ) -> CertifiedPredictions:
         """Predict, and mark the predictions that are proven to be the exact optimum's.
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (m, d)
+        squares : array of shape (m,), optional
+            ``k(x, x)`` of every row, which a precomputed kernel matrix does not hold.
 
         Returns
         -------
@@ -221,12 +232,13 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
         NotFittedError
             Before ``fit``.
         ValueError
-            Another number of features than in ``fit``.
+            Another number of features than in ``fit``; a precomputed kernel without ``squares``.
         """
         check_is_fitted(self)
         with on_device(self._device):
             certificate: Any = self.certificate_
-            proof: CertifiedPredictions = certificate.predict_certified(inputs.samples(self, X))
+            samples = inputs.samples(self, X)
+            proof: CertifiedPredictions = certificate.predict_certified(samples, squares=squares)
         return proof
 
     def report(self) -> Report:

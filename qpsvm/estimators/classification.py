@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +23,7 @@ from qpsvm.data.targets import (
     as_classes,
     exact_labels,
     one_per_row,
+    require_comparable,
     require_one_kind,
     same_labels,
 )
@@ -82,9 +84,11 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         return CheckedLabels(self._codes, self.classes_)
 
     def _class_factors(self, weights: Vector) -> ClassWeight:
-        """Compute the factor of C of every label, and store them in ``class_weight_``.
+        """Class weights of the formulation; the factor of every label is in ``class_weight_``.
 
-        "balanced" is relative to all classes, also where a machine is fitted to two of them.
+        "balanced" is relative to all classes, also where a machine is fitted to two of them: it is
+        numbers then. Of two classes it stays a word, whose numbers change with the samples, such as
+        when one is left out.
         """
         given, labels = as_class_weight(self.class_weight), self.classes_.tolist()
         factors = np.ones(len(labels))
@@ -96,7 +100,9 @@ class QPClassifier(ClassifierMixin, QPEstimator):
                 factors = np.where(of_classes > 0.0, np.sum(weights) / of_classes, 1.0)
             factors /= len(labels)
         self.class_weight_ = factors
-        return None if given is None else dict(zip(labels, factors.tolist(), strict=True))
+        if given is None or (given == "balanced" and len(labels) == 2):
+            return given
+        return dict(zip(labels, factors.tolist(), strict=True))
 
     @block_by_block
     def predict(self, X: Samples) -> Any:
@@ -127,7 +133,9 @@ class QPClassifier(ClassifierMixin, QPEstimator):
             Before ``fit``; other features than in ``fit``; another number of labels than samples.
         """
         predicted = np.asarray(self.predict(X))
-        right = same_labels(predicted, one_per_row(y, predicted))
+        labels = one_per_row(y, predicted)
+        require_comparable(labels, self.classes_)
+        right = same_labels(predicted, labels)
         weights = inputs.weights(sample_weight, predicted)
         return float(weights @ right / np.sum(weights))
 
@@ -271,18 +279,22 @@ class KernelClassifier(QPClassifier, KernelEstimator):
             values = self._predictor.reduction.combine(values, len(self.classes_))
         return self._predictor.predictions(values)
 
-    def predict_certified(self, X: Samples) -> CertifiedPredictions:
+    def predict_certified(
+        self, X: Samples, *, squares: ArrayLike | None = None
+    ) -> CertifiedPredictions:
         check_is_fitted(self)
         proof, samples = self.certificate_, inputs.samples(self, X)
         if not isinstance(proof, ReducedCertificate):
-            return super().predict_certified(X)
+            return super().predict_certified(X, squares=squares)
         with on_device(self._device):
-            bounds = [self._certified_bounds(each, samples) for each in proof.certificates]
+            bounds = [self._certified_bounds(p, samples, squares) for p in proof.certificates]
         return certified(self.solution_, proof.combined(bounds), self.predict(X))
 
-    def _certified_bounds(self, proof: Certificate, X: Samples) -> DecisionBounds:
+    def _certified_bounds(
+        self, proof: Certificate, X: Samples, squares: ArrayLike | None
+    ) -> DecisionBounds:
         """Bound the optimum's decision values, in the units in which this estimator predicts."""
-        return proof.decision_bounds(X)
+        return proof.decision_bounds(X, squares=squares)
 
     @property
     def n_support_(self) -> Array:
@@ -472,8 +484,10 @@ class NuSVC(KernelClassifier):
         del weights
         return 1.0 / width if width > 0.0 else 1.0
 
-    def _certified_bounds(self, proof: Certificate, X: Samples) -> DecisionBounds:
-        bounds, optimum = super()._certified_bounds(proof, X), proof.optimum
+    def _certified_bounds(
+        self, proof: Certificate, X: Samples, squares: ArrayLike | None
+    ) -> DecisionBounds:
+        bounds, optimum = super()._certified_bounds(proof, X, squares), proof.optimum
         assert optimum is not None  # every machine has one decision function
         return bounds.divided(proof.solution.width, optimum.width)
 

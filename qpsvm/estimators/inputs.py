@@ -10,11 +10,12 @@ from numbers import Real
 from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from qpsvm.constraints import Constraints
 from qpsvm.constraints.fairness import with_sensitive
-from qpsvm.data.objects import is_numeric
+from qpsvm.data.objects import is_numeric, require_unmasked
 from qpsvm.data.samples import require_exact, require_finite_rows
 from qpsvm.data.targets import as_weights, exact_labels, require_exact_vector
 from qpsvm.exceptions import (
@@ -237,6 +238,7 @@ def training_data(estimator: Any, X: Samples, y: Targets | None) -> tuple[Sample
     if y is None and not tags.target_tags.required:
         return _validated(estimator, X), None
     is_classifier = tags.estimator_type == "classifier"
+    require_unmasked(y, "y")
     given = exact_labels(y, "y") if is_classifier and y is not None else y
     fewest = estimator._fewest_samples
     try:
@@ -288,17 +290,21 @@ def _name_columns(error: ValueError, X: Any) -> None:
 
 
 def _validated(estimator: object, X: Samples, *y: Any, **options: Any) -> Any:
-    """Check data by scikit-learn's rules; what is NaN, infinite or rounded, by qpsvm's."""
+    """Check data by scikit-learn's rules; what is hidden, NaN, infinite or rounded, by qpsvm's."""
     rules: Any = {"accept_sparse": "csr", "dtype": SAMPLE_TYPES, "ensure_all_finite": False}
+    require_unmasked(X, "X")
     try:
         found = validate_data(estimator, X, *y, **rules, **options)
     except ValueError as error:
         _name_columns(error, X)
         raise
-    checked = found[0] if y else found
+    checked, *targets = found if y else (found,)
+    if sp.issparse(checked) and not checked.has_canonical_format:
+        checked = checked.copy()  # the caller's own matrix stays as it is
+        checked.sum_duplicates()
     require_finite_rows(checked, X)
     require_exact(checked, X)
-    return found
+    return (checked, *targets) if y else checked
 
 
 def takes_objects(estimator: object, X: Samples) -> bool:

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.estimators import inputs
@@ -23,7 +22,7 @@ from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.inputs import parameters
 from qpsvm.formulations import OneVsOne
 from qpsvm.kernels import RBF, Kernel, KernelArgument, Polynomial, Precomputed, Sigmoid, as_kernel
-from qpsvm.kernels.functions import Gamma
+from qpsvm.kernels.functions import Gamma, gamma_scale
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.prediction import KernelMachine
@@ -32,6 +31,9 @@ from qpsvm.machines.solution import SVMSolution
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Array, Dense, Index, Vector, freeze
 from qpsvm.numerics.single_precision import Stored
+
+WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid")
+"""Names of kernels that have a gamma."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,28 +179,15 @@ def kernel_of(estimator: Any, X: Stored, weights: Vector | None) -> Kernel:
         A kernel or parameter that is none.
     """
     kernel, gamma = estimator.kernel, estimator.gamma
+    if not isinstance(kernel, str) or kernel not in WITH_GAMMA:
+        return as_kernel(kernel)
     if isinstance(gamma, str) and gamma == "scale" and weights is not None:
-        gamma = 1.0 / (X.shape[1] * (_variance(X, weights) or 1.0))
-    if isinstance(kernel, str):
-        if kernel in ("poly", "polynomial"):
-            return Polynomial(gamma=gamma, degree=estimator.degree, coef0=estimator.coef0)
-        if kernel == "rbf":
-            return RBF(gamma=gamma)
-        if kernel == "sigmoid":
-            return Sigmoid(gamma=gamma, coef0=estimator.coef0)
-    return as_kernel(kernel)
-
-
-def _variance(X: Any, weights: Vector) -> float:
-    """The variance of all entries of X, each with the weight of its row."""
-    share = weights / (np.sum(weights) * X.shape[1])
-    if sp.issparse(X):
-        mean = float(share @ np.asarray(X.sum(axis=1), dtype=np.float64).ravel())
-        square = float(share @ np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel())
-        return square - mean**2
-    X = np.asarray(X, dtype=np.float64)
-    mean = float(share @ X.sum(axis=1))
-    return float(share @ np.square(X - mean).sum(axis=1))
+        gamma = gamma_scale(X, weights)
+    if kernel == "rbf":
+        return RBF(gamma=gamma)
+    if kernel == "sigmoid":
+        return Sigmoid(gamma=gamma, coef0=estimator.coef0)
+    return Polynomial(gamma=gamma, degree=estimator.degree, coef0=estimator.coef0)
 
 
 def _of_vectors(name: str, text: str) -> Any:

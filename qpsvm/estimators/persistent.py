@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copyreg
 import os
+from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,26 +55,25 @@ FITTED = (
 """Fitted attributes that do not follow from the solution."""
 
 LEARNED = (
+    *FITTED,
     "_codes",
     "_contents",
-    "_numbers",
     "_predictor",
     "_proof",
-    "_radius",
-    "_scales",
     "_vectors",
+    "preparation_",
+    "zero_based_",
 )
-"""Private attributes that ``fit`` sets; the public ones end with an underscore."""
+"""All attributes that ``fit``, or a file, sets."""
 
 
-def unfitted(estimator: _Estimator) -> _Estimator:
-    """Copy an estimator with its parameters and settings, without what an earlier fit set."""
+def unfitted(estimator: _Estimator, learned: Collection[str]) -> _Estimator:
+    """Copy an estimator without the attributes that an earlier fit set.
+
+    Its parameters and settings stay, and what the ``fit`` of a subclass sets before it calls ours.
+    """
     copy = object.__new__(type(estimator))
-    kept = {
-        name: value
-        for name, value in vars(estimator).items()
-        if not name.endswith("_") and name not in LEARNED
-    }
+    kept = {name: value for name, value in vars(estimator).items() if name not in learned}
     vars(copy).update(kept)
     return copy
 

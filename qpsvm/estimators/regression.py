@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,12 +25,16 @@ from qpsvm.numerics.arrays import Vector
 class NumberPredictor(QPEstimator):
     """Base class of estimators that predict numbers, with proven bounds on them."""
 
-    def predict_certified(self, X: Samples) -> DecisionBounds:  # type: ignore[override]
+    def predict_certified(  # type: ignore[override]
+        self, X: Samples, *, squares: ArrayLike | None = None
+    ) -> DecisionBounds:
         """Predict numbers, with bounds on those of the exact optimum.
 
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (m, d)
+        squares : array of shape (m,), optional
+            ``k(x, x)`` of every row, which a precomputed kernel matrix does not hold.
 
         Returns
         -------
@@ -39,10 +44,12 @@ class NumberPredictor(QPEstimator):
         Raises
         ------
         NotFittedError, ValueError
-            Before ``fit``; other features than in ``fit``.
+            Before ``fit``; other features than in ``fit``; a precomputed kernel without
+            ``squares``.
         """
         check_is_fitted(self)
-        bounds: DecisionBounds = self.certificate_.decision_bounds(inputs.samples(self, X))
+        samples = inputs.samples(self, X)
+        bounds: DecisionBounds = self.certificate_.decision_bounds(samples, squares=squares)
         return bounds
 
 

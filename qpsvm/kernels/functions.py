@@ -211,6 +211,31 @@ class Linear(_OfNumbers):
         return True
 
 
+def gamma_scale(X: Stored, weights: Vector | None = None) -> float:
+    """The number that ``gamma="scale"`` stands for: ``1 / (d v)`` for the variance v of X.
+
+    v is the variance of all entries, as scikit-learn defines it; 1 for constant data.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n, d)
+    weights : array of shape (n,), optional
+        A weight of 2 counts as a repeated row.
+
+    Raises
+    ------
+    InvalidDataError
+        The variance is too large for float64.
+    """
+    spread = variance(X, weights) or 1.0
+    if not math.isfinite(spread):
+        raise InvalidDataError(
+            "gamma='scale' is one over the variance of X, and that is too large for float64; "
+            "scale the features, for instance with sklearn.preprocessing.MaxAbsScaler."
+        )
+    return 1.0 / (int(X.shape[1]) * spread)
+
+
 @dataclass(frozen=True)
 class _WithGamma(_OfNumbers):
     gamma: Gamma = "scale"
@@ -228,14 +253,8 @@ class _WithGamma(_OfNumbers):
     def resolve(self, X: Stored) -> Self:
         if not isinstance(self.gamma, str):
             return self
-        # as scikit-learn defines it: the variance over all entries, 1 for constant data
-        spread = (variance(X) or 1.0) if self.gamma == "scale" else 1.0
-        if not math.isfinite(spread):
-            raise InvalidDataError(
-                "gamma='scale' is one over the variance of X, and that is too large for float64; "
-                "scale the features, for instance with sklearn.preprocessing.MaxAbsScaler."
-            )
-        return replace(self, gamma=1.0 / (X.shape[1] * spread))
+        own = gamma_scale(X) if self.gamma == "scale" else 1.0 / X.shape[1]
+        return replace(self, gamma=own)
 
     def _gamma(self) -> float:
         if isinstance(self.gamma, str):

@@ -148,18 +148,45 @@ def restore_near(
         exponents[i[some], j[some]] = -row_squares(root * steps)
 
 
-def variance(X: Stored) -> float:
-    """Variance of all entries of X, including implicit zeros; zero if it is only rounding."""
+def variance(X: Stored, weights: Vector | None = None) -> float:
+    """Variance of all entries of X, including implicit zeros; zero if it is only rounding.
+
+    Parameters
+    ----------
+    X : array or CSR array of shape (n, d), without repeated entries
+    weights : array of shape (n,), optional
+        Every entry counts with the weight of its row.
+    """
     size = X.shape[0] * X.shape[1]
     values = X.data if is_sparse(X) else np.asarray(X)
-    mean = float(np.sum(values)) / size
     # deviations, not E[x^2] - mean^2: that difference can be all rounding, even negative
     with np.errstate(over="ignore"):
-        squares = float(np.sum((values - mean) ** 2))
-    if values.size < size:
-        squares += (size - values.size) * (mean * mean)
-    value = squares / size
+        if weights is None:
+            mean = float(np.sum(values)) / size
+            value = float(np.sum((values - mean) ** 2))
+            if values.size < size:
+                value += (size - values.size) * (mean * mean)
+            value /= size
+        else:
+            mean, value = _weighted_moments(X, weights)
     return value if math.sqrt(value) > 4.0 * EPS * abs(mean) else 0.0
+
+
+def _weighted_moments(X: Stored, weights: Vector) -> tuple[float, float]:
+    """Mean and variance of all entries of X, each with the weight of its row."""
+    share = weights / np.max(weights)  # whose sum is finite
+    share = share / (np.sum(share) * X.shape[1])
+    if is_sparse(X):
+        stored, values = np.diff(X.indptr), X.data.astype(np.float64)
+        zeros = float(share @ (X.shape[1] - stored))
+        shares = np.repeat(share, stored)
+    else:
+        values, zeros = np.asarray(X, dtype=np.float64), 0.0
+        shares = share[:, None]
+    mean = float(np.sum(shares * values))
+    mean += float(np.sum(shares * (values - mean))) - zeros * mean  # what rounding has missed
+    squares = float(np.sum(shares * np.square(values - mean)))
+    return mean, squares + zeros * (mean * mean)
 
 
 # --- rows that share work ------------------------------------------------------------------------

@@ -87,6 +87,17 @@ def require_flag(value: object, name: str) -> None:
         raise InvalidParameterError(f"{name} is {value!r}; pass True or False.")
 
 
+def is_false(answer: object) -> bool:
+    """Return whether a callback's answer is False: Python's or, as of ``gap > 1e-3``, NumPy's.
+
+    Examples
+    --------
+    >>> is_false(False), is_false(np.float64(1.0) < 0.5), is_false(None), is_false(0)
+    (True, True, False, False)
+    """
+    return isinstance(answer, bool | np.bool_) and not answer
+
+
 def require_choice(value: object, choices: tuple[str, ...], name: str, hint: str = "") -> None:
     """Raise InvalidParameterError unless value is one of the choices, which are text.
 

@@ -15,7 +15,14 @@ from qpsvm.kernels import RBF, KernelArgument
 from qpsvm.kernels.functions import SharedDistances
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls, require_flag
+from qpsvm.numerics.arguments import (
+    Samples,
+    Targets,
+    Weights,
+    explains_calls,
+    is_false,
+    require_flag,
+)
 from qpsvm.numerics.arrays import Vector
 from qpsvm.paths.following import PathTrace, follow
 from qpsvm.paths.program import ParametricProgram, parametric_program
@@ -176,7 +183,7 @@ def svm_path(
             solutions.append(machine)
             if verbose:
                 print(f"{over} = {value:<12.6g} {solutions[-1]!r}")
-            if callback is not None and callback(value, solutions[-1]) is False:
+            if callback is not None and is_false(callback(value, solutions[-1])):
                 break
     except KeyboardInterrupt as error:
         vars(error)["solution"] = path() if solutions else None
@@ -354,7 +361,7 @@ def width_path(
         K = None if shared is None else (shared.gram(value), None)
         problem = family.of_training_set(data, kernel, "dual", gram=K)
         solutions.append(solved(problem, eps, solutions[-1] if solutions else None))
-        if callback is not None and callback(value, solutions[-1]) is False:
+        if callback is not None and is_false(callback(value, solutions[-1])):
             break
     warn_of_misses("gamma", wanted, solutions, eps)
     return WidthPath(family, data, wanted[: len(solutions)], tuple(solutions))

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
@@ -37,7 +38,7 @@ from qpsvm.estimators.inputs import (
     parameters,
     require_workers,
 )
-from qpsvm.estimators.kernel_estimator import kernel_of
+from qpsvm.estimators.kernel_estimator import WITH_GAMMA, kernel_of
 from qpsvm.estimators.persistent import replaced, unfitted
 from qpsvm.exceptions import InvalidDataError, InvalidParameterError
 from qpsvm.kernels import Kernel, KernelArgument
@@ -47,7 +48,7 @@ from qpsvm.numerics.interrupts import without_solution
 from qpsvm.numerics.threads import in_parallel
 from qpsvm.selection import scores
 from qpsvm.selection.choice import Candidate, Choice, FoldScore, as_values, cv_results
-from qpsvm.selection.folds import Fold, FoldOutcome, Task, run_fold
+from qpsvm.selection.folds import Fold, FoldOutcome, Task, rows_of_mask, run_fold
 from qpsvm.selection.kernel_matrix import KernelBlock, shared_kernels
 from qpsvm.selection.settings import SEARCH
 
@@ -60,8 +61,22 @@ C_VALUES = tuple(10.0**k for k in range(-2, 5))
 GAMMA_FACTORS = tuple(4.0**k for k in range(-2, 3))
 """Gamma of a search that is given none, as multiples of ``gamma="scale"``."""
 
-WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid")
-"""Names of kernels that have a gamma."""
+LEARNED = (
+    "_codes",
+    "_numbers",
+    "best_estimator_",
+    "best_index_",
+    "best_params_",
+    "best_score_",
+    "choice_",
+    "classes_",
+    "cv_results_",
+    "feature_names_in_",
+    "n_features_in_",
+    "n_splits_",
+    "refit_time_",
+)
+"""All attributes that ``fit`` sets."""
 
 
 def is_refitted(search: Any) -> bool:
@@ -93,8 +108,8 @@ class BaseSearch(ExplainsParameters, ABC):
 
     # --- for subclasses ---------------------------------------------------------------------------
     @abstractmethod
-    def _targets(self, y: object) -> Vector:
-        """Check the targets y, and store the classes where there are any."""
+    def _targets(self, y: object, weights: Vector | None) -> Vector:
+        """Check the targets y, and store the classes of samples with weight where there are any."""
 
     @abstractmethod
     def _task(self, candidate: Candidate, weights: Vector) -> Task:
@@ -137,7 +152,7 @@ class BaseSearch(ExplainsParameters, ABC):
         ConvergenceWarning
             A machine is not certified to ``eps``.
         """
-        fresh = unfitted(self)
+        fresh = unfitted(self, LEARNED)
         with without_solution():
             fresh._search(X, y, sample_weight)
         return replaced(self, fresh)
@@ -151,10 +166,10 @@ class BaseSearch(ExplainsParameters, ABC):
                 stacklevel=3,
             )
         samples, targets = inputs.training_data(self, X, y)
-        targets = self._targets(targets)
         weights = None if sample_weight is None else inputs.weights(sample_weight, samples)
+        targets = self._targets(targets, weights)
         candidates = list(ParameterGrid(self._values() | self._gammas(samples, weights)))
-        folds = self._folds(samples, targets)
+        folds = self._folds(samples, targets, weights)
         given = indexable(samples if inputs.is_precomputed(self) else X, y)
         run = _Run(self, samples, targets, given, weights, candidates, folds)
         self._store(candidates, run.outcomes())
@@ -180,14 +195,21 @@ class BaseSearch(ExplainsParameters, ABC):
         scale: Any = self._kernel_of({"gamma": "scale"}, X, weights).resolve(X)
         return {"gamma": [factor * float(scale.gamma) for factor in GAMMA_FACTORS]}
 
-    def _folds(self, X: Samples, y: Targets) -> list[Fold]:
+    def _folds(self, X: Samples, y: Targets, weights: Vector | None) -> list[Fold]:
         cv = check_cv(self.cv, y, classifier=is_classifier(self))
-        folds = [Fold(np.asarray(train), np.asarray(test)) for train, test in cv.split(X, y)]
+        folds = [Fold(rows_of_mask(train), rows_of_mask(test)) for train, test in cv.split(X, y)]
         if not folds or not all(len(fold.train) and len(fold.test) for fold in folds):
             raise InvalidParameterError(
                 f"cv is {self.cv!r}, which gives no fold, or one without samples; pass the number "
                 "of folds or another splitter."
             )
+        if weights is not None and scores.takes_weights(self.scoring):
+            for k, fold in enumerate(folds):
+                if not weights[fold.test].any():
+                    raise InvalidDataError(
+                        f"All held-out samples of fold {k} have weight 0, and scores count samples "
+                        "by their weights; use fewer folds, or leave samples of weight 0 out."
+                    )
         self.n_splits_ = len(folds)
         return folds
 
@@ -227,10 +249,10 @@ class BaseSearch(ExplainsParameters, ABC):
         return self.best_estimator_.predict(X)
 
     @available_if(is_refitted)  # type: ignore[untyped-decorator]
-    def predict_certified(self, X: Samples) -> Any:
+    def predict_certified(self, X: Samples, *, squares: ArrayLike | None = None) -> Any:
         """Predict with the best estimator, with what is proven; see ``SVC`` and ``SVR``."""
         check_is_fitted(self)
-        return self.best_estimator_.predict_certified(X)
+        return self.best_estimator_.predict_certified(X, squares=squares)
 
     @available_if(is_refitted)  # type: ignore[untyped-decorator]
     def score(self, X: Samples, y: Targets, sample_weight: Weights | None = None) -> float:
@@ -357,7 +379,9 @@ class _Run:
             for estimator in map(self._estimator, self.candidates)
             for fold in self.folds
         )
-        outcomes = iter(in_parallel(calls, self.search.n_jobs))
+        with warnings.catch_warnings():  # in this thread: workers' own would not be undone
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the results
+            outcomes = iter(in_parallel(calls, self.search.n_jobs))
         return [
             [self._scored(each, next(outcomes)) for each in self.folds] for _ in self.candidates
         ]
@@ -367,7 +391,10 @@ class _Run:
         if isinstance(candidate.get("gamma"), str):
             kernel: Any = self._kernel(candidate)
             candidate = candidate | {"gamma": kernel.gamma}
-        return self.search._estimator(candidate)
+        machine = self.search._estimator(candidate)
+        if isinstance(getattr(self.search.kernel, "gamma", None), str):
+            machine.set_params(kernel=self._kernel(candidate))
+        return machine
 
 
 def run_separately(
@@ -400,11 +427,9 @@ def run_separately(
     machine, began = clone(estimator), time.perf_counter()
     samples, targets = _safe_split(machine, X, y, train)
     others, their_targets = _safe_split(machine, X, y, test, train)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the gap is in the results
-        machine.fit(samples, targets, None if weights is None else weights[train])
+    machine.fit(samples, targets, None if weights is None else weights[train])
     fitted = time.perf_counter()
-    squares = np.diagonal(X)[test] if inputs.is_precomputed(estimator) else None
+    squares = X.diagonal()[test] if inputs.is_precomputed(estimator) else None
     found, score = _predictions(machine, inputs.samples(machine, others), squares), None
     if scorer is not None:
         own = None if weights is None else weights[test]

@@ -30,6 +30,12 @@ class Fold(NamedTuple):
     test: Index
 
 
+def rows_of_mask(chosen: object) -> Index:
+    """The rows that a splitter chooses: their numbers, also where it gives a mask of all rows."""
+    rows = np.asarray(chosen)
+    return np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+
+
 class FoldPart(NamedTuple):
     """A machine to be trained, for every C, on some of the training samples.
 
@@ -77,7 +83,7 @@ class Classes:
         codes = self.codes[train]
         counts = np.bincount(codes, self.weights[train], len(self.labels)).astype(np.float64)
         if (counts == 0.0).any():
-            label = self.labels[int(np.argmin(counts))]
+            label = self.labels.tolist()[int(np.argmin(counts))]
             raise InvalidDataError(
                 f"A fold has no training sample of class {label!r}; use fewer folds, or a cv that "
                 "stratifies, such as StratifiedKFold."

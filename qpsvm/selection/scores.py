@@ -11,6 +11,7 @@ fitted estimator and of the samples, of which nothing is proven.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
@@ -20,7 +21,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import UndefinedMetricWarning
 
+from qpsvm.data.targets import squared_spread
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.numerics.arguments import Labels, Samples
@@ -89,20 +92,16 @@ def of_classes(
     if scoring is not None and scoring not in CLASSIFICATION_SCORES:
         answers = _Classes(found, np.unique(y) if classes is None else classes)
         return _by_scorer(y, found, scoring, answers, weights)
-    metric = CLASSIFICATION_SCORES["accuracy" if scoring is None else str(scoring)]
-    score = float(metric(y, found.labels, sample_weight=weights))
-    if found.decided.all():
-        return _known(score)
     is_right = np.asarray(found.labels == y)
     own = np.ones(len(y)) if weights is None else weights
     groups = [np.ones(len(y), dtype=bool)]
-    if scoring == "balanced_accuracy":
+    if scoring == "balanced_accuracy":  # a class without weight does not count
         groups = [y == label for label in np.unique(y[own > 0.0])]
-    worst, best = (
+    score, worst, best = (
         float(np.mean([np.average(side[group], weights=own[group]) for group in groups]))
-        for side in (is_right & found.decided, is_right | ~found.decided)
+        for side in (is_right, is_right & found.decided, is_right | ~found.decided)
     )
-    return ScoreInterval(score, min(worst, score), max(best, score))
+    return ScoreInterval(score, worst, best)
 
 
 def of_numbers(
@@ -110,17 +109,16 @@ def of_numbers(
 ) -> ScoreInterval:
     """The score of predicted numbers; see ``require_scoring`` for what scoring may be."""
     name = "r2" if scoring is None else scoring
-    answers = _Numbers(found)
     if not isinstance(name, str) or name not in REGRESSION_SCORES:
-        return _by_scorer(y, found, name, answers, weights)
-    score = _by_scorer(y, found, name, answers, weights).score
+        return _by_scorer(y, found, name, _Numbers(found), weights)
+    stated = np.abs(found.labels - y)
     least = np.maximum(np.maximum(found.lower - y, y - found.upper), 0.0)
     most = np.maximum(np.abs(found.lower - y), np.abs(found.upper - y))
     own = np.ones(len(y)) if weights is None else weights
-    worst, best = (REGRESSION_SCORES[name](y, errors, own) for errors in (most, least))
+    score, worst, best = (REGRESSION_SCORES[name](y, each, own) for each in (stated, most, least))
     if math.isnan(worst + best):
         return ScoreInterval(score, -np.inf, np.inf)
-    rounding = SEARCH.same_score * (1.0 + abs(score))  # the two formulas round differently
+    rounding = SEARCH.same_score * (1.0 + abs(score))
     return ScoreInterval(score, min(score, worst) - rounding, max(score, best) + rounding)
 
 
@@ -185,20 +183,16 @@ def _given(weights: Vector | None, scoring: Scoring) -> dict[str, Vector]:
     return {"sample_weight": weights} if weights is not None and takes_weights(scoring) else {}
 
 
-def _accuracy(y: Labels, labels: Labels, sample_weight: Vector | None) -> float:
-    """Share of right labels, with the bits of ``accuracy_score``, which checks its arguments."""
-    return float(np.average(labels == y, weights=sample_weight))
-
-
-CLASSIFICATION_SCORES: dict[str, Callable[..., float]] = {
-    "accuracy": _accuracy,
-    "balanced_accuracy": metrics.balanced_accuracy_score,
-}
-"""Scores of labels with proven intervals."""
+CLASSIFICATION_SCORES = ("accuracy", "balanced_accuracy")
+"""Names of the scores of labels with proven intervals."""
 
 
 def _r2(y: Vector, errors: Vector, weights: Vector) -> float:
-    spread = float(weights @ (y - np.average(y, weights=weights)) ** 2)
+    if len(y) < 2:
+        what = "R^2 is not defined for a fold with one held-out sample; use fewer folds, or scoring"
+        warnings.warn(f"{what}='neg_mean_squared_error'.", UndefinedMetricWarning, stacklevel=2)
+        return math.nan
+    spread = squared_spread(y, weights)
     squares = float(weights @ errors**2)
     if spread == 0.0:
         return 1.0 if squares == 0.0 else 0.0  # as scikit-learn has it

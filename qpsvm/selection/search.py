@@ -11,9 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from qpsvm.data.targets import as_classes, exact_labels
 from qpsvm.estimators import SVC, SVR
 from qpsvm.estimators.inputs import parameters, warn_of_tube
-from qpsvm.exceptions import InvalidDataError, InvalidParameterError
+from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.parameters import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.numerics.arguments import Samples
 from qpsvm.numerics.arrays import Vector
@@ -105,21 +106,17 @@ class SVCSearch(BaseSearch, ClassifierMixin, BaseEstimator):  # type: ignore[mis
     decision_function_shape: Literal["ovr", "ovo"] = "ovr"
     break_ties: bool = False
 
-    def _targets(self, y: Any) -> Any:
+    def _targets(self, y: Any, weights: Vector | None) -> Any:
+        y = exact_labels(y, "y")
         if y.dtype == object and all(isinstance(label, int) for label in y.tolist()):
             if all(abs(label) < 2**63 for label in y.tolist()):
-                return self._targets(y.astype(np.int64))
+                return self._targets(y.astype(np.int64), weights)
             raise InvalidDataError(
                 f"y has labels beyond 64 bits, such as {max(y, key=abs)}, which the scores of "
                 "scikit-learn do not take; pass them as texts, or use SVC alone."
             )
+        self._codes, self.classes_ = as_classes(y, weights)
         check_classification_targets(y)
-        self.classes_, self._codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InvalidParameterError(
-                f"SVCSearch needs samples of at least two classes, got one class, "
-                f"{self.classes_[0]!r}; pass samples of another class as well."
-            )
         return y
 
     def _task(self, candidate: Candidate, weights: Vector) -> Task:
@@ -189,7 +186,8 @@ class SVRSearch(BaseSearch, RegressorMixin, BaseEstimator):  # type: ignore[misc
         super()._check_parameters()
         warn_of_tube(self)
 
-    def _targets(self, y: object) -> Vector:
+    def _targets(self, y: object, weights: Vector | None) -> Vector:
+        del weights
         self._numbers = np.asarray(y, dtype=np.float64)
         return self._numbers
 

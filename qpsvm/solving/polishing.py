@@ -29,7 +29,7 @@ from qpsvm.machines.primal_program import PrimalRecovery
 from qpsvm.machines.problem import MachineProblem, Program, SVMProblem, TrainingProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arguments import explains_calls
+from qpsvm.numerics.arguments import explains_calls, is_false
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.interrupts import Deadline, without_solution
 from qpsvm.qp.bounds import repaired
@@ -329,7 +329,7 @@ class Polishing:
         """Report progress to the callback; return False when it asks to stop."""
         seconds = self.deadline.clock() - self.began
         event = Progress("polish", label, budget.factorisations, seconds, residual=budget.residual)
-        return self.callback is None or self.callback(event) is not False
+        return self.callback is None or not is_false(self.callback(event))
 
     def improved(
         self, problem: Program, route: OfProgram | OfProblem | ByAlpha, given: Any

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import datasets
+from sklearn.base import clone
 from sklearn.preprocessing import scale
 
 import qpsvm
@@ -20,6 +21,7 @@ from benchmarks.soundness.left_out import false_claims
 from benchmarks.soundness.rational import dot, exact, gram, times
 from benchmarks.soundness.small_problems import Drawn, decision_ranges, draw
 from qpsvm import kernels
+from qpsvm.estimators import SVC, LinearSVC
 from qpsvm.selection import leave_one_out
 from qpsvm.selection.kernel_matrix import KernelBlock
 from qpsvm.selection.left_out import (
@@ -68,6 +70,22 @@ def test_no_claim_contradicts_the_exact_programs() -> None:
 @pytest.mark.exhaustive
 def test_no_claim_contradicts_many_exact_programs() -> None:
     claims(draw(np.random.default_rng([101, number])) for number in range(300))
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {1: 3.0}])
+@pytest.mark.parametrize("machine", [SVC(gamma=0.05), LinearSVC(loss="hinge")], ids=str)
+def test_a_sample_leaves_the_problem_of_an_estimator_as_it_leaves_its_fit(
+    machine: Any, class_weight: Any
+) -> None:
+    rows = np.r_[np.flatnonzero(Y == 1)[:4], np.flatnonzero(Y == 0)[:12]]
+    samples, labels, weights = X[rows], Y[rows], WEIGHTS[rows]
+    machine = clone(machine).set_params(class_weight=class_weight)
+    found = leave_one_out(clone(machine).fit(samples, labels, weights).problem_)
+    for i in range(len(rows)):
+        given = (np.delete(part, i, axis=0) for part in (samples, labels, weights))
+        bounds = clone(machine).fit(*given).certificate_.decision_bounds(samples[i : i + 1])
+        assert bounds.lower[0] <= found.decisions[i] + found.radius[i]
+        assert found.decisions[i] - found.radius[i] <= bounds.upper[0]
 
 
 def line(x: list[float], y: list[int], C: float, **more: Any) -> Drawn:

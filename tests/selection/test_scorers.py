@@ -136,6 +136,18 @@ def test_the_scale_is_that_of_all_samples_however_machines_are_fitted() -> None:
     assert [search.cv_results_[f"split{k}_test_score"][0] for k in range(3)] == [expected] * 3
 
 
+@pytest.mark.parametrize("kernel", [RBF("scale"), Polynomial("auto"), Polynomial("scale", 2)])
+def test_the_scale_of_a_kernel_object_is_that_of_all_samples(kernel: Any) -> None:
+    def gamma(estimator: Any, samples: Any, y: Any) -> float:
+        del samples, y
+        return float(estimator.problem_.kernel.gamma)
+
+    search = SVCSearch(C=[1.0], kernel=kernel, cv=3, scoring=gamma).fit(X, Y)
+    expected = kernel.resolve(X).gamma
+    assert [search.cv_results_[f"split{k}_test_score"][0] for k in range(3)] == [expected] * 3
+    assert search.kernel is kernel
+
+
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize(("kernel", "offset"), [("rbf", 1e3), ("rbf", 1e8), ("linear", 1e4)])
 def test_an_offset_changes_no_score_beyond_its_interval(
