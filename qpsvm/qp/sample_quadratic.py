@@ -59,8 +59,7 @@ class Selection:
     def __repr__(self) -> str:
         return f"Selection({self.size} rows of {self.n_samples} samples)"
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     @property
     def matrix(self) -> Sparse:
