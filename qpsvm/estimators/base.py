@@ -139,23 +139,13 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
             targets,
             kernel=kernel,
             sample_weight=None if sample_weight is None else weights,
-            **self._options(formulation, sensitive),
+            constraints=inputs.constraints_of(self, formulation, sensitive),
+            indefinite=getattr(self, "indefinite", "error"),
             **data,
         )
         self._solve(problem, start)
         self._fitted(weights)
         self._arrange()
-
-    def _options(self, formulation: object, sensitive: Targets | None) -> dict[str, object]:
-        """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
-        options = dict[str, object]()
-        constraints = inputs.constraints_of(self, formulation, sensitive)
-        if constraints is not None:
-            options["constraints"] = constraints
-        indefinite = getattr(self, "indefinite", "error")
-        if not (isinstance(indefinite, str) and indefinite == "error"):
-            options["indefinite"] = indefinite
-        return options
 
     def _solve(self, problem: Any, start: Any) -> None:
         backend, options = self._backend(problem)
