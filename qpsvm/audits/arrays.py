@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from qpsvm.display import short_repr
 from qpsvm.exceptions import AuditRefusedError, InvalidDataError, ModelFileError, QPSVMError
 from qpsvm.formulations import CrammerSinger
 from qpsvm.formulations.crammer_singer import JointProblem
-from qpsvm.formulations.family import Family
+from qpsvm.formulations.family import Family, Formulation
 from qpsvm.io import json_text, npz
 from qpsvm.kernels import KernelArgument, Linear
 from qpsvm.kernels.gram import KERNELS
@@ -42,13 +42,12 @@ from qpsvm.numerics.arguments import (
 from qpsvm.numerics.arrays import Dense, freeze, stored
 from qpsvm.numerics.conversion import first_rounded
 
-Formulation: TypeAlias = Family | CrammerSinger
 Built = TypeVar("Built")
 
 KEYS = ("formulation", "kernel", "classes", "alpha", "coef", "intercept", "width")
 """Entries of a file."""
 
-FORMULATIONS: Mapping[str, type[Formulation]] = {
+FORMULATIONS: Mapping[str, type[Formulation[Any]]] = {
     name: kind
     for name, kind in vars(formulations).items()
     if name in formulations.__all__ and issubclass(kind, Family | CrammerSinger)
@@ -98,7 +97,7 @@ class Arrays:
     True
     """
 
-    formulation: Formulation | None
+    formulation: Formulation[Any] | None
     intercept: VectorLike = 0.0
     alpha: VectorLike | None = None
     coef: MatrixLike | None = None

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -25,9 +25,7 @@ from qpsvm.display import one_line
 from qpsvm.estimators import inputs, onnx_converter
 from qpsvm.estimators.inputs import DEFAULT_EPS, ExplainsParameters, accuracy, parameters
 from qpsvm.estimators.persistent import PersistentEstimator, Proof, replaced, unfitted
-from qpsvm.formulations import CrammerSinger
-from qpsvm.formulations.family import Family
-from qpsvm.formulations.multiclass import Reduction
+from qpsvm.formulations.family import Formulation
 from qpsvm.kernels import Kernel
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
@@ -44,10 +42,6 @@ from qpsvm.solving.calls import on_device, solving_on
 
 if TYPE_CHECKING:
     from qpsvm.reports import Report
-
-
-Formulation: TypeAlias = Family | Reduction | CrammerSinger
-"""A formulation, or a reduction to formulations: both build a program from samples."""
 
 
 QUICK_SAMPLES = 2_000
@@ -89,7 +83,7 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
 
     # --- for subclasses ---------------------------------------------------------------------------
     @abstractmethod
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         """Build the formulation from the parameters of the estimator."""
 
     @abstractmethod
