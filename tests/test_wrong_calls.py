@@ -74,6 +74,17 @@ WRONG_KEYWORDS = {
     "misspelt": (lambda: qpsvm.solve(PROBLEM, time_limt=1.0), ["use time_limit"]),
     "unlike any": (lambda: qpsvm.verify(PROBLEM, SOLUTION, colour=1), ["verify()", "eps"]),
     "misspelt C": (lambda: qpsvm.paths.svm_path(X, Y, Cs=[1.0]), ["svm_path()", "use C"]),
+    "misspelt kernel": (lambda: qpsvm.SoftMargin().dual(X, Y, kernal="rbf"), ["use kernel"]),
+    "misspelt loss": (lambda: qpsvm.SoftMargin(los="hinge"), ["SoftMargin()", "use loss"]),
+    "of a solve": (
+        lambda: qpsvm.SoftMargin(timeout=1.0),
+        ["qpsvm.solve(problem, time_limit=...)"],
+    ),
+    "of a formulation": (
+        lambda: qpsvm.OneVsOne(qpsvm.SoftMargin()).dual(X, Y, C=1.0),
+        ["SoftMargin(C=...).dual(X, y)"],
+    ),
+    "without samples": (lambda: qpsvm.SoftMargin().dual(), ["dual()", "without X"]),
     "too many": (lambda: qpsvm.solve(*PROBLEM.canonical()), ["problem, backend", "by name"]),
     "too few": (lambda: qpsvm.audit(svm.SVC().fit(X, Y)), ["audit()", "without X"]),
 }

@@ -146,15 +146,13 @@ def audit(
     """
     Tolerances(eps)  # complains before the work
     require_flag(optimum, "optimum")
+    inputs = Inputs(X, y, sample_weight, C, nu, epsilon)
     if is_chunked(X):
-        if not all(value is None for value in (C, nu, epsilon)):
-            raise AuditRefusedError(
-                "C, nu and epsilon of an estimator are its own; leave them out."
-            )
+        inputs.require_only((), type(model).__name__)
         found: Any = audit_in_chunks(model, X, y, sample_weight, eps=eps)
         return found  # type: ignore[no-any-return] # a ChunkedAudit
     exactly = partial(_exactly, 0.1 * eps, callback) if optimum else None
-    return _audit(model, Inputs(X, y, sample_weight, C, nu, epsilon), eps, exactly)
+    return _audit(model, inputs, eps, exactly)
 
 
 def _audit(model: Estimator, inputs: Inputs, eps: float, exactly: Solve | None) -> Audit:

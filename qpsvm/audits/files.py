@@ -17,7 +17,7 @@ import os
 import stat
 from typing import TypeAlias
 
-from qpsvm.audits.array_model import ArrayModel, from_json, from_npz
+from qpsvm.audits.arrays import Arrays, from_json, from_npz
 from qpsvm.audits.liblinear_model import LiblinearModel, read_liblinear
 from qpsvm.audits.libsvm_model import LibsvmModel, read_libsvm
 from qpsvm.audits.rows import match_rows
@@ -28,9 +28,9 @@ from qpsvm.models import SavedModel
 from qpsvm.models.files import model_in
 from qpsvm.numerics.arguments import require_path
 
-__all__ = ["ArrayModel", "LiblinearModel", "LibsvmModel", "match_rows", "read_model"]
+__all__ = ["LiblinearModel", "LibsvmModel", "match_rows", "read_model"]
 
-ParsedModel: TypeAlias = LibsvmModel | LiblinearModel | ArrayModel | SavedModel
+ParsedModel: TypeAlias = LibsvmModel | LiblinearModel | Arrays | SavedModel
 
 MAX_BYTES = 2**30
 """Largest model file that is read. What is read takes at most some twenty times its size."""
@@ -53,7 +53,7 @@ def read_model(path: str | os.PathLike[str]) -> ParsedModel:
 
     Returns
     -------
-    LibsvmModel, LiblinearModel, ArrayModel or SavedModel
+    LibsvmModel, LiblinearModel, Arrays or SavedModel
         The numbers of the file, checked and not yet interpreted.
 
     Raises

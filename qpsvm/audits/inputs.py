@@ -255,9 +255,16 @@ def number(model: Estimator, name: str) -> float:
 
 
 def numbers(
-    model: Estimator, name: str, shape: Shape | None = None, why: str = "the rest of it"
+    model: Estimator,
+    name: str,
+    shape: Shape | None = None,
+    why: str = "the rest of it",
+    *,
+    value: Any = None,
 ) -> Dense:
     """Return an attribute that must be an array of finite real numbers, as float64.
+
+    Nothing is lost: no complex part, mask or text.
 
     Parameters
     ----------
@@ -267,29 +274,16 @@ def numbers(
         None for any.
     why : str
         What of the model needs that shape.
+    value : object, optional
+        What takes the place of the attribute.
 
     Raises
     ------
     AuditRefusedError
         It is missing, of another kind or shape, or holds NaN or infinite numbers.
     """
-    return real_numbers(model, name, attribute(model, name), shape, why)
-
-
-def real_numbers(
-    model: Estimator,
-    name: str,
-    value: Any,
-    shape: Shape | None = None,
-    why: str = "the rest of it",
-) -> Dense:
-    """Convert a value to finite float64 if nothing is lost: no complex part, mask or text.
-
-    Raises
-    ------
-    AuditRefusedError
-        Something would be, or it has another shape.
-    """
+    if value is None:
+        value = attribute(model, name)
     if np.ma.is_masked(value):
         refuse(model, f"has a masked array as {name}, with hidden entries")
     try:
@@ -320,14 +314,14 @@ def matrix(model: Estimator, name: str) -> Matrix:
     """
     value = attribute(model, name)
     if not sp.issparse(value):
-        return real_numbers(model, name, value, (None, None))
+        return numbers(model, name, (None, None), value=value)
     try:
         require_sound(value)
         rows = sp.csr_array(value)
     except (TypeError, ValueError, IndexError) as error:
         refuse(model, f"has no matrix as {name} ({error})")
     require_shape(model, name, rows, (None, None), "the rest of it")
-    entries = real_numbers(model, name, rows.data)
+    entries = numbers(model, name, value=rows.data)
     return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
 
 

@@ -290,7 +290,7 @@ def _with_classes(
             f"This {type(model).__name__} has class_weight = {given!r}, which scikit-learn does "
             f"not take ({error}); fit it again."
         ) from error
-    own = np.asarray(checked.real_numbers(model, "class_weight", factors))
+    own = np.asarray(checked.numbers(model, "class_weight", value=factors))
     return replace(found, codes=codes, classes=classes, class_weight=own)
 
 

@@ -263,7 +263,6 @@ READERS: Mapping[str, tuple[tuple[str, ...], str, Reader]] = {
     "SGDOneClassSVM": (LIBRARIES, "coef_", linear.sgd_one_class),
     "Pipeline": (("sklearn",), "", _pipeline),
     "Arrays": (("qpsvm",), "", arrays.read_arrays),
-    "ArrayModel": (("qpsvm",), "", arrays.read_file),
     "LibsvmModel": (("qpsvm",), "", libsvm.read_file),
     "LiblinearModel": (("qpsvm",), "", linear.read_file),
     "SavedModel": (("qpsvm",), "", read_saved),

@@ -134,8 +134,7 @@ class FairnessBand:
     bound: float
     label: str = ""
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     def resolve(
         self, X: Stored, feature_names: Names = None, sample_weight: Vector | None = None

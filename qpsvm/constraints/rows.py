@@ -112,8 +112,7 @@ class LinearConstraints:
         for field, value in (("G", G), ("h", h), ("A", A), ("b", b), ("names", names)):
             object.__setattr__(self, field, value)
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     def __len__(self) -> int:
         """Number of rows."""

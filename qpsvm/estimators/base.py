@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,9 +32,7 @@ from qpsvm.estimators.persistent import (
     replaced,
     unfitted,
 )
-from qpsvm.formulations import CrammerSinger
-from qpsvm.formulations.family import Family
-from qpsvm.formulations.multiclass import Reduction
+from qpsvm.formulations.family import Formulation
 from qpsvm.kernels import Kernel
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, ReducedSolution
@@ -51,10 +49,6 @@ from qpsvm.solving.calls import on_device, solving_on
 
 if TYPE_CHECKING:
     from qpsvm.reports import Report
-
-
-Formulation: TypeAlias = Family | Reduction | CrammerSinger
-"""A formulation, or a reduction to formulations: both build a program from samples."""
 
 
 QUICK_SAMPLES = 2_000
@@ -96,7 +90,7 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
 
     # --- for subclasses ---------------------------------------------------------------------------
     @abstractmethod
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         """Build the formulation from the parameters of the estimator."""
 
     @abstractmethod
@@ -146,23 +140,13 @@ class QPEstimator(ExplainsParameters, PersistentEstimator, ABC):
             targets,
             kernel=kernel,
             sample_weight=None if sample_weight is None else weights,
-            **self._options(formulation, sensitive),
+            constraints=inputs.constraints_of(self, formulation, sensitive),
+            indefinite=getattr(self, "indefinite", "error"),
             **data,
         )
         self._solve(problem, start)
         self._fitted(weights)
         self._arrange()
-
-    def _options(self, formulation: object, sensitive: Targets | None) -> dict[str, object]:
-        """Keyword arguments of ``dual`` beside data, kernel and weights, if they are given."""
-        options = dict[str, object]()
-        constraints = inputs.constraints_of(self, formulation, sensitive)
-        if constraints is not None:
-            options["constraints"] = constraints
-        indefinite = getattr(self, "indefinite", "error")
-        if not (isinstance(indefinite, str) and indefinite == "error"):
-            options["indefinite"] = indefinite
-        return options
 
     def _solve(self, problem: Any, start: Any) -> None:
         backend, options = self._backend(problem)

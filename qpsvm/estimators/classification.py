@@ -28,12 +28,12 @@ from qpsvm.data.targets import (
     same_labels,
 )
 from qpsvm.estimators import inputs
-from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.inputs import INSTEAD, parameters
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.exceptions import InvalidParameterError, NuReducedWarning
 from qpsvm.formulations import CrammerSinger, NuClassification, OneVsOne, OneVsRest, SoftMargin
-from qpsvm.formulations.family import Classifier
+from qpsvm.formulations.family import Classifier, Formulation
 from qpsvm.formulations.nu import ROUNDED_SHARES
 from qpsvm.formulations.parameters import ClassWeight, as_class_weight, factors_by_label
 from qpsvm.numerics.arguments import Samples, Targets, Weights, require_choice, require_flag
@@ -226,7 +226,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
     def _two_classes(self, weights: Vector) -> Classifier:
         """Build the formulation of one two-class machine."""
 
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         require_choice(self.multi_class, self._ways_to_several, "multi_class")
         require_choice(self.decision_function_shape, ("ovr", "ovo"), "decision_function_shape")
         require_flag(self.break_ties, "break_ties")
@@ -238,7 +238,7 @@ class KernelClassifier(QPClassifier, KernelEstimator):
             return self._two_classes(weights)
         return self._of_many_classes(weights)
 
-    def _of_many_classes(self, weights: Vector) -> Formulation:
+    def _of_many_classes(self, weights: Vector) -> Formulation[Any]:
         formulation = self._two_classes(weights)
         if self.multi_class == "ovr":
             return OneVsRest(formulation)
@@ -399,7 +399,7 @@ class SVC(KernelClassifier):
     def _two_classes(self, weights: Vector) -> Classifier:
         return SoftMargin(C=self.C, class_weight=self._class_factors(weights))
 
-    def _of_many_classes(self, weights: Vector) -> Formulation:
+    def _of_many_classes(self, weights: Vector) -> Formulation[Any]:
         if self.multi_class == "crammer_singer":
             return CrammerSinger(C=self.C, class_weight=self._class_factors(weights))
         return super()._of_many_classes(weights)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Self, TypeVar, dataclass_transform
@@ -23,19 +22,16 @@ from qpsvm.exceptions import (
     InvalidParameterError,
     SeveralMachinesWarning,
     TubeWidthWarning,
-    UnknownParameterError,
 )
 from qpsvm.formulations import CrammerSinger, OneVsOne
-from qpsvm.formulations.keywords import parameters_of
 from qpsvm.formulations.multiclass import Reduction
 from qpsvm.kernels import Precomputed
 from qpsvm.numerics.arguments import (
+    ExplainsConstructor,
     Samples,
     Targets,
-    instead,
     is_finite_number,
     is_real_number,
-    require_positions,
 )
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.single_precision import Stored
@@ -105,33 +101,12 @@ def parameters(kind: type[Kind]) -> type[Kind]:
     return kind
 
 
-def require_known(kind: type, names: Iterable[str]) -> None:
-    """Raise UnknownParameterError for a parameter that an estimator does not have.
-
-    The message says what to use instead.
-
-    Raises
-    ------
-    UnknownParameterError
-        For the first of them. It is a TypeError and a ValueError, too.
-    """
-    known = parameters_of(kind)
-    for name in names:
-        if name not in known:
-            hint = f". {INSTEAD[name]}" if name in INSTEAD else f"{instead(name, known)}."
-            raise UnknownParameterError(
-                f"{kind.__name__} has no parameter {name!r}{hint} Its parameters: "
-                f"{', '.join(known)}."
-            )
-
-
-class ExplainsParameters:
+class ExplainsParameters(ExplainsConstructor):
     """Base of estimators that say what takes the place of a parameter that they do not have."""
 
-    def __new__(cls, *args: object, **parameters: object) -> Self:
-        require_known(cls, parameters)
-        require_positions(cls, args, parameters)
-        return super().__new__(cls)
+    @classmethod
+    def _remedy_for(cls, keyword: str) -> str:
+        return INSTEAD.get(keyword, "")
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator, and of kernels and the like with ``name__parameter``.
@@ -151,7 +126,7 @@ class ExplainsParameters:
             A parameter that there is not; the message says what takes its place. It is a
             ValueError, as scikit-learn has it.
         """
-        require_known(type(self), (name.partition("__")[0] for name in params))
+        self._require_parameters((), {name.partition("__")[0]: None for name in params})
         super().set_params(**params)  # type: ignore[misc]
         return self
 

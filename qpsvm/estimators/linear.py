@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.chunked import ChunkedProblem, is_chunked
 from qpsvm.chunked.solution import block_by_block
-from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.classification import QPClassifier
 from qpsvm.estimators.inputs import parameters
 from qpsvm.estimators.regression import QPRegressor
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations import CrammerSinger, EpsilonRegression, L1Norm, OneVsRest, SoftMargin
-from qpsvm.formulations.family import Classifier, Family
+from qpsvm.formulations.family import Classifier, Family, Formulation
 from qpsvm.formulations.parameters import ClassWeight, as_class_weight
 from qpsvm.kernels import Kernel, Linear
 from qpsvm.machines.conditions import InterceptKind
@@ -197,7 +197,7 @@ class LinearSVC(QPClassifier, LinearEstimator):
         """
         return self._values(X)
 
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         require_choice(self.multi_class, ("ovr", "crammer_singer"), "multi_class")
         if self.multi_class == "crammer_singer":
             kind = self._intercept()
@@ -288,7 +288,7 @@ class LinearSVR(QPRegressor, LinearEstimator):
         """Weights of the features, shape (d,)."""
         return np.ravel(super().coef_)
 
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         del weights
         return self._of_chunks()
 

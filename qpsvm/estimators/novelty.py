@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from qpsvm.chunked.solution import block_by_block
 from qpsvm.estimators import inputs
-from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.inputs import parameters
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import DataDescription, OneClass
+from qpsvm.formulations.family import Formulation
 from qpsvm.formulations.parameters import require_share
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Vector
@@ -162,7 +162,7 @@ class OneClassSVM(NoveltyDetector):
     array([-1,  1, -1])
     """
 
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         del weights
         return OneClass(nu=self.nu)
 
@@ -219,7 +219,7 @@ class SVDD(NoveltyDetector):
     (2.0, array([ 1, -1]))
     """
 
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         require_share(self.nu)
         return DataDescription(C=1.0 / (self.nu * float(np.sum(weights))))
 

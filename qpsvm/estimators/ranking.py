@@ -9,11 +9,11 @@ import numpy as np
 from qpsvm.chunked.solution import block_by_block
 from qpsvm.data.targets import as_groups, as_targets, one_per_row
 from qpsvm.estimators import inputs
-from qpsvm.estimators.base import Formulation
 from qpsvm.estimators.inputs import parameters
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.estimators.regression import NumberPredictor
 from qpsvm.formulations import Ranking
+from qpsvm.formulations.family import Formulation
 from qpsvm.kernels import KernelArgument
 from qpsvm.numerics.arguments import Samples, Targets, Weights, explains_calls
 from qpsvm.numerics.arrays import IN_CACHE, Vector, row_blocks
@@ -111,7 +111,7 @@ class SVMRanker(NumberPredictor, KernelEstimator):
         """
         return self._fit(X, y, sample_weight, sensitive, groups=groups)
 
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         del weights
         return Ranking(C=self.C, loss=self.loss)
 

@@ -13,10 +13,11 @@ from qpsvm.certificates.predictions import DecisionBounds
 from qpsvm.chunked.solution import block_by_block
 from qpsvm.data.targets import as_targets
 from qpsvm.estimators import inputs
-from qpsvm.estimators.base import Formulation, QPEstimator
+from qpsvm.estimators.base import QPEstimator
 from qpsvm.estimators.inputs import parameters, warn_of_tube
 from qpsvm.estimators.kernel_estimator import KernelEstimator
 from qpsvm.formulations import EpsilonRegression, NuRegression, QuantileRegression
+from qpsvm.formulations.family import Formulation
 from qpsvm.formulations.parameters import require_share
 from qpsvm.numerics.arguments import Samples, Targets, Weights, is_finite_number
 from qpsvm.numerics.arrays import Vector
@@ -172,7 +173,7 @@ class SVR(QPRegressor, KernelEstimator):
     C: float = 1.0
     epsilon: float = 0.1
 
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         del weights
         return EpsilonRegression(C=self.C, epsilon=self.epsilon)
 
@@ -231,7 +232,7 @@ class NuSVR(QPRegressor, KernelEstimator):
     nu: float = 0.5
     C: float = 1.0
 
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         C = self.C * float(np.sum(weights)) if is_finite_number(self.C) else self.C
         return NuRegression(nu=self.nu, C=C)  # which refuses what is no number
 
@@ -292,7 +293,7 @@ class QuantileSVR(QPRegressor, KernelEstimator):
     quantile: float = 0.5
     C: float = 1.0
 
-    def _formulation(self, weights: Vector) -> Formulation:
+    def _formulation(self, weights: Vector) -> Formulation[Any]:
         del weights
         require_share(self.quantile, "quantile", closed=False)
         return QuantileRegression(tau=self.quantile, C=self.C)

@@ -25,10 +25,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from qpsvm.chunked.sources import require_whole
+from qpsvm.constraints import Constraints
 from qpsvm.data.training_sets import multiclass_training_set
-from qpsvm.formulations.family import Family
-from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
-from qpsvm.formulations.parameters import ClassWeight, check_parameters, per_sample_C
+from qpsvm.exceptions import UnknownParameterError
+from qpsvm.formulations.family import Formulation
+from qpsvm.formulations.parameters import ClassWeight, per_sample_C
 from qpsvm.kernels import KernelArgument, as_kernel
 from qpsvm.kernels.gram import gram
 from qpsvm.kernels.kernel_repair import Indefinite, require_policy
@@ -41,6 +42,7 @@ from qpsvm.machines.joint.programs import (
 )
 from qpsvm.machines.joint.solution import JointSolution
 from qpsvm.machines.problem import TrainingProblem
+from qpsvm.machines.setup import Form
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 
 
@@ -52,7 +54,7 @@ class JointProblem(TrainingProblem[JointModel, JointSolution]):
 
 
 @dataclass(frozen=True, repr=False)
-class CrammerSinger(ExplainsKeywords):
+class CrammerSinger(Formulation[JointProblem]):
     r"""The multiclass machine of Crammer and Singer.
 
     .. math::
@@ -79,6 +81,10 @@ class CrammerSinger(ExplainsKeywords):
 
     Notes
     -----
+    The primal program has the variables (w_1, ..., w_k, xi), or (beta_1, ..., beta_k, xi), the dual
+    one a variable tau per sample and class; its Hessian is structured, and K is stored once for all
+    classes.
+
     With two classes it is ``SoftMargin`` with twice the C: :math:`w_2 = -w_1 = w / 2`. With
     ``intercept="penalized"`` it is what ``LinearSVC(multi_class="crammer_singer")`` minimises.
 
@@ -101,71 +107,21 @@ class CrammerSinger(ExplainsKeywords):
     class_weight: ClassWeight = None
     average_loss: bool = False
 
-    def __post_init__(self) -> None:
-        check_parameters(self)
-
-    __repr__ = Family.__repr__
-
-    @explains_keywords
-    def primal(
+    def _built(
         self,
-        X: Samples,
-        y: Targets | None,
-        *,
-        kernel: KernelArgument = "linear",
-        sample_weight: Weights | None = None,
-        indefinite: Indefinite = "error",
-    ) -> JointProblem:
-        """The primal program: variables (w_1, ..., w_k, xi), or (beta_1, ..., beta_k, xi).
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n, d)
-            The (n, n) kernel matrix with ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Two or more different labels of any kind.
-        kernel, sample_weight, indefinite
-            As ``SoftMargin.primal``.
-
-        Returns
-        -------
-        JointProblem
-
-        Raises
-        ------
-        InvalidDataError, InvalidParameterError, KernelError, MemoryLimitError
-            As ``SoftMargin.primal``.
-        """
-        model = self._model(X, y, kernel, sample_weight, indefinite)
-        program, recovery = primal_program(model), JointPrimalRecovery(model)
-        return JointProblem(program, self, "primal", model, recovery)
-
-    @explains_keywords
-    def dual(
-        self,
-        X: Samples,
-        y: Targets | None,
-        *,
-        kernel: KernelArgument = "linear",
-        sample_weight: Weights | None = None,
-        indefinite: Indefinite = "error",
-    ) -> JointProblem:
-        """The dual program: one variable tau per sample and class.
-
-        Parameters, result and errors are those of ``primal``; the Hessian is structured, and K is
-        stored once for all classes.
-        """
-        model = self._model(X, y, kernel, sample_weight, indefinite)
-        return JointProblem(dual_program(model), self, "dual", model, JointDualRecovery(model))
-
-    def _model(
-        self,
+        form: Form,
         X: Samples,
         y: Targets | None,
         kernel: KernelArgument,
         sample_weight: Weights | None,
+        constraints: Constraints | None,
         indefinite: Indefinite,
-    ) -> JointModel:
+    ) -> JointProblem:
+        if constraints is not None:
+            raise UnknownParameterError(
+                "CrammerSinger takes no constraints on (w, b): it has a decision function per "
+                "class; OneVsRest and OneVsOne take them."
+            )
         require_policy(indefinite)
         function = as_kernel(kernel)
         require_whole(X, type(self).__name__)
@@ -173,4 +129,9 @@ class CrammerSinger(ExplainsKeywords):
         resolved = function.resolve(data.X)
         C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         K, repair = gram(resolved, data.X, indefinite=indefinite)
-        return JointModel(data, resolved, C, self.intercept, K, repair)
+        model = JointModel(data, resolved, C.rounded, self.intercept, K, repair)
+        if form == "primal":
+            return JointProblem(
+                primal_program(model), self, form, model, JointPrimalRecovery(model)
+            )
+        return JointProblem(dual_program(model), self, form, model, JointDualRecovery(model))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from qpsvm.data.training_sets import (
     unlabelled_training_set,
 )
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
+from qpsvm.formulations.keywords import explains_keywords, remedy_for_formulations
 from qpsvm.formulations.parameters import check_parameters
 from qpsvm.kernels import Kernel, KernelArgument, Linear, as_kernel
 from qpsvm.kernels.gram import Gram
@@ -34,8 +34,17 @@ from qpsvm.machines.norms import SQUARED, Norm
 from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.setup import Form
-from qpsvm.numerics.arguments import Samples, Targets, Weights, with_article
+from qpsvm.numerics.arguments import (
+    ExplainsConstructor,
+    ExplainsMethods,
+    Samples,
+    Targets,
+    Weights,
+    with_article,
+)
 from qpsvm.qp.program import QuadraticProgram
+
+Built = TypeVar("Built")
 
 ProgramAndRecovery: TypeAlias = tuple[
     Callable[[SupportVectorModel], QuadraticProgram], Callable[[SupportVectorModel], Any]
@@ -43,19 +52,17 @@ ProgramAndRecovery: TypeAlias = tuple[
 
 
 @dataclass(frozen=True)
-class Family(ExplainsKeywords, ABC):
-    """A formulation: its parameters, and the conditions that they put on samples.
+class Formulation(ExplainsConstructor, ExplainsMethods, ABC, Generic[Built]):
+    """Base of whatever builds a training problem from samples: families and reductions."""
 
-    A subclass says what its training data are (``training_set``) and what it asks of them
-    (``conditions``). Programs, recovery, certificates and sample tables follow from that.
-    """
+    _instead: ClassVar[str] = (
+        "a formulation builds a problem, qpsvm.solve({}(...).dual(X, y)), whose solution predicts. "
+        "The estimators, such as qpsvm.estimators.SVC, have fit and predict."
+    )
 
-    # the penalty on the weights; what builds the program of each form, and what recovers a machine
-    _norm: ClassVar[Norm] = SQUARED
-    # what y is for samples in chunks; None where they need all samples at once
-    _task: ClassVar[Task | None] = None
-    _primal: ClassVar[ProgramAndRecovery] = primal_program, PrimalRecovery
-    _dual: ClassVar[ProgramAndRecovery] = dual_program, DualRecovery
+    @classmethod
+    def _remedy_for(cls, keyword: str) -> str:
+        return remedy_for_formulations(cls.__name__, keyword)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -69,16 +76,6 @@ class Family(ExplainsKeywords, ABC):
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    @abstractmethod
-    def training_set(
-        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
-    ) -> TrainingSet:
-        """Check the data and build a training set without rows of weight zero."""
-
-    @abstractmethod
-    def conditions(self, data: Any, gram: Gram) -> Conditions:
-        """Build the conditions on the samples; ``gram`` is the unsigned kernel matrix."""
-
     @explains_keywords
     def primal(
         self,
@@ -89,8 +86,10 @@ class Family(ExplainsKeywords, ABC):
         sample_weight: Weights | None = None,
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
-    ) -> SVMProblem:
+    ) -> Built:
         """The primal program: variables (w, b, slack), or (beta, b, slack) for other kernels.
+
+        A reduction of several classes has one for each of its two-class machines.
 
         Parameters
         ----------
@@ -101,23 +100,25 @@ class Family(ExplainsKeywords, ABC):
             opened for reading) is float32 and becomes float64, exactly, a block of rows at a time.
             Everything is computed in float64.
         y : array of shape (n,)
-            For classifiers two different labels of any kind, the larger one the positive class;
-            for regression the targets. Not used by ``OneClass`` and ``DataDescription``.
+            For classifiers two different labels of any kind, the larger one the positive class,
+            or more of them for several classes; for regression the targets. Not used by
+            ``OneClass`` and ``DataDescription``.
         kernel : Kernel, str or callable
-            See ``qpsvm.kernels``.
+            See ``qpsvm.kernels``. Parameters that depend on the data (``gamma="scale"``) are those
+            of all samples.
         sample_weight : array of shape (n,), optional
             Factors of the losses, not negative. A weight of 2 is the same as a repeated row (for a
             kernel whose parameters are numbers: "scale" looks at the rows as they are), a
             weight of 0 the same as a missing one (the row is removed).
         constraints : LinearConstraints, builder, or list of them, optional
-            On (w, b), for the linear kernel; see ``qpsvm.constraints``.
+            On (w, b), for the linear kernel; see ``qpsvm.constraints``. ``CrammerSinger`` has none.
         indefinite : {"error", "clip", "flip", "shift"}
             What to do with a kernel matrix that has negative eigenvalues; what was done is in
             ``problem.kernel_repair``.
 
         Returns
         -------
-        SVMProblem
+        SVMProblem, JointProblem or ReducedProblem
 
         Raises
         ------
@@ -142,13 +143,52 @@ class Family(ExplainsKeywords, ABC):
         sample_weight: Weights | None = None,
         constraints: Constraints | None = None,
         indefinite: Indefinite = "error",
-    ) -> SVMProblem:
+    ) -> Built:
         """The dual program: one variable alpha per condition (and one per constraint).
 
         Parameters, result and errors are those of ``primal``; the Hessian is structured, so
         nothing of size n x n is computed before a solver asks for it.
         """
         return self._built("dual", X, y, kernel, sample_weight, constraints, indefinite)
+
+    @abstractmethod
+    def _built(
+        self,
+        form: Form,
+        X: Samples,
+        y: Targets | None,
+        kernel: KernelArgument,
+        sample_weight: Weights | None,
+        constraints: Constraints | None,
+        indefinite: Indefinite,
+    ) -> Built:
+        """Build the problem in one of its forms."""
+
+
+@dataclass(frozen=True, repr=False)
+class Family(Formulation[SVMProblem]):
+    """A formulation with one decision function: the conditions that it puts on samples.
+
+    A subclass says what its training data are (``training_set``) and what it asks of them
+    (``conditions``). Programs, recovery, certificates and sample tables follow from that.
+    """
+
+    # the penalty on the weights; what builds the program of each form, and what recovers a machine
+    _norm: ClassVar[Norm] = SQUARED
+    # what y is for samples in chunks; None where they need all samples at once
+    _task: ClassVar[Task | None] = None
+    _primal: ClassVar[ProgramAndRecovery] = primal_program, PrimalRecovery
+    _dual: ClassVar[ProgramAndRecovery] = dual_program, DualRecovery
+
+    @abstractmethod
+    def training_set(
+        self, X: Samples, y: Targets | None, kernel: Kernel, sample_weight: Weights | None
+    ) -> TrainingSet:
+        """Check the data and build a training set without rows of weight zero."""
+
+    @abstractmethod
+    def conditions(self, data: Any, gram: Gram) -> Conditions:
+        """Build the conditions on the samples; ``gram`` is the unsigned kernel matrix."""
 
     def _built(
         self,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable
-from typing import ClassVar, ParamSpec, Self, TypeVar
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
-from qpsvm.exceptions import UnknownParameterError
-from qpsvm.numerics.arguments import ExplainsMethods, require_positions
+from qpsvm.numerics.arguments import SYNONYMS, explains_calls
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -26,10 +23,6 @@ OF_PROGRAMS = ("kernel", "sample_weight", "constraints", "indefinite", "groups")
 OF_SOLVES = ("eps", "backend", "time_limit", "max_iterations", "warm_start", "verbose", "callback")
 """Keyword arguments of ``qpsvm.solve``."""
 
-OTHER_NAMES = {"tol": "eps", "max_iter": "max_iterations"}
-"""Keyword arguments of scikit-learn, and what ``qpsvm.solve`` calls them."""
-
-
 OF_FORMULATIONS = {
     "C": "SoftMargin, EpsilonRegression, QuantileRegression, DataDescription and others",
     "nu": "NuClassification, NuRegression and OneClass",
@@ -41,10 +34,7 @@ OF_FORMULATIONS = {
 """Parameters of formulations, and the formulations that have them."""
 
 MEANT = {
-    (
-        "HardMargin",
-        "C",
-    ): "A hard margin has no slack, hence no C: use SoftMargin(C=...).",
+    ("HardMargin", "C"): "A hard margin has no slack, hence no C: use SoftMargin(C=...).",
     ("OneClass", "C"): "nu, the share of outliers, is in its place; DataDescription has C.",
     ("NuClassification", "C"): "nu is in its place; SoftMargin has C.",
     ("NuRegression", "epsilon"): "The program finds the width; EpsilonRegression has epsilon.",
@@ -56,81 +46,37 @@ MEANT = {
 """What users of one formulation mean by a parameter of another."""
 
 
-def refusal(name: str, keyword: str, known: Iterable[str], *, of_program: bool) -> str:
-    """The message for a keyword argument that a formulation, or its program, does not have.
+def remedy_for_formulations(name: str, keyword: str) -> str:
+    """Say where a keyword belongs that the formulation of that name does not have.
 
-    Parameters
-    ----------
-    name : str
-        Of the class or method that was called.
-    keyword : str
-    known : iterable of str
-        The keyword arguments that there are.
-    of_program : bool
-        Whether ``primal`` or ``dual`` was called, not the class.
-
-    Examples
-    --------
-    >>> refusal("SoftMargin", "kernel", ["C"], of_program=False)
-    "SoftMargin() has no parameter 'kernel'. Pass it where the program is built: .dual(X, y, kernel=...). Its own parameters: C."
-    """  # noqa: E501 - a doctest's output cannot be broken
-    meant = MEANT.get((name, keyword))
-    where = f" {meant}" if meant else _place(keyword, of_program=of_program)
-    return f"{name}() has no parameter {keyword!r}.{where} Its own parameters: {', '.join(known)}."
-
-
-def _place(keyword: str, *, of_program: bool) -> str:
-    if keyword in OF_KERNELS:
-        return f" It belongs to the kernel: .dual(X, y, {OF_KERNELS[keyword]})."
-    if keyword in OF_PROGRAMS:
-        built = f" Pass it where the program is built: .dual(X, y, {keyword}=...)."
-        return " Ranking(...).dual has it." if of_program else built  # not all programs take groups
-    own = OTHER_NAMES.get(keyword, keyword)
-    if own in OF_SOLVES:
-        return f" Pass it where the program is solved: qpsvm.solve(problem, {own}=...)."
-    if keyword in OF_FORMULATIONS and not of_program:
-        return f" {OF_FORMULATIONS[keyword]} have it."
-    if of_program:
-        return f" If it is a parameter of the formulation: SoftMargin({keyword}=...).dual(X, y)."
-    return ""
-
-
-@functools.cache
-def parameters_of(kind: type) -> tuple[str, ...]:
-    """Names of the parameters that a class takes."""
-    return tuple(inspect.signature(kind.__init__).parameters)[1:]  # type: ignore[misc]
-
-
-class ExplainsKeywords(ExplainsMethods):
-    """Base of classes whose constructor says where a keyword that it does not have belongs."""
-
-    _instead: ClassVar[str] = (
-        "a formulation builds a problem, qpsvm.solve({}(...).dual(X, y)), whose solution predicts. "
-        "The estimators, such as qpsvm.estimators.SVC, have fit and predict."
-    )
-
-    def __new__(cls, *args: object, **parameters: object) -> Self:
-        for keyword in parameters:
-            known = parameters_of(cls)  # type: ignore[arg-type]
-            if keyword not in known:
-                message = refusal(cls.__name__, keyword, known, of_program=False)
-                raise UnknownParameterError(message)
-        if args:
-            require_positions(cls, args, parameters)
-        return super().__new__(cls)
+    Empty where nothing is known.
+    """
+    meant = MEANT.get((name, keyword)) or _place(keyword)
+    if not meant and keyword in OF_FORMULATIONS:
+        return f"{OF_FORMULATIONS[keyword]} have it."
+    return meant
 
 
 def explains_keywords(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Make ``primal`` or ``dual`` say where a keyword that it does not have belongs."""
-    known = list(inspect.signature(method).parameters)[1:]
-    takes_any = "options" in known
+    return explains_calls(method, _remedy_for_programs)
 
-    @functools.wraps(method)
-    def checked(*args: Arguments.args, **keywords: Arguments.kwargs) -> Result:
-        for keyword in keywords:
-            if keyword not in known and not (takes_any and keyword in OF_PROGRAMS):
-                message = refusal(f".{method.__name__}", keyword, known, of_program=True)
-                raise UnknownParameterError(message)
-        return method(*args, **keywords)
 
-    return checked
+def _remedy_for_programs(keyword: str) -> str:
+    if keyword in OF_PROGRAMS:
+        return "Ranking(...).dual has it."  # not all programs take groups
+    if keyword in OF_FORMULATIONS:
+        return f"It is a parameter of the formulation: SoftMargin({keyword}=...).dual(X, y)."
+    return _place(keyword)
+
+
+def _place(keyword: str) -> str:
+    """Say of which call a keyword is; empty where it is of neither a program nor a solve."""
+    if keyword in OF_KERNELS:
+        return f"It belongs to the kernel: .dual(X, y, {OF_KERNELS[keyword]})."
+    if keyword in OF_PROGRAMS:
+        return f"Pass it where the program is built: .dual(X, y, {keyword}=...)."
+    for name in (keyword, *SYNONYMS.get(keyword, ())):
+        if name in OF_SOLVES:
+            return f"Pass it where the program is solved: qpsvm.solve(problem, {name}=...)."
+    return ""

@@ -38,16 +38,17 @@ from qpsvm.formulations.family import Classifier
 from qpsvm.formulations.margin import hinge
 from qpsvm.formulations.parameters import ClassWeight, per_sample_C
 from qpsvm.kernels.gram import Gram
-from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, of_machine, vector_or_nan
+from qpsvm.machines.blocks import NO_WEIGHTS, ModelRecovery, blocks, vector_or_nan
 from qpsvm.machines.conditions import Conditions, InterceptKind
-from qpsvm.machines.dual_program import dual_blocks
+from qpsvm.machines.dual_program import DualRecovery, dual_blocks, dual_program
 from qpsvm.machines.evaluation import Evaluation
 from qpsvm.machines.model import SupportVectorModel
 from qpsvm.machines.norms import ABSOLUTE
 from qpsvm.machines.primal_dual import DualPoint
+from qpsvm.machines.primal_program import PrimalRecovery, primal_program
 from qpsvm.machines.setup import DecisionValues
 from qpsvm.machines.solution import SVMSolution
-from qpsvm.numerics.arrays import Matrix, Sparse, Vector
+from qpsvm.numerics.arrays import Matrix, Vector
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.quadratic import Quadratic, SparseQuadratic
 from qpsvm.qp.sample_quadratic import Selection
@@ -64,20 +65,6 @@ def _n_penalized(model: SupportVectorModel) -> int:
     return model.n_weights + int(model.constant)
 
 
-def _rows_of_conditions(model: SupportVectorModel) -> Sparse:
-    """``R Phi``, shape (N, length of u), as a CSC array."""
-    features: Matrix = model.data.X if model.is_linear else model.gram.to_dense()
-    rows = sp.csc_array(model.conditions.rows @ features)
-    if not model.constant:
-        return rows
-    return sp.hstack([rows, sp.csc_array(model.conditions.signs[:, None])], format="csc")
-
-
-def _rows_of_constraints(model: SupportVectorModel, matrix: Matrix) -> Sparse:
-    """Columns of a matrix of constraints on (w, b) that belong to u."""
-    return sp.csr_array(matrix if model.constant else matrix[:, :-1])
-
-
 def _diagonal(before: int, values: Vector, after: int) -> Quadratic:
     """A Hessian with a diagonal block between blocks of zeros."""
     diagonal = np.concatenate([np.zeros(before), values, np.zeros(after)])
@@ -85,34 +72,24 @@ def _diagonal(before: int, values: Vector, after: int) -> Quadratic:
 
 
 def l1_primal(model: SupportVectorModel) -> QuadraticProgram:
-    """The primal program in ``(u+, u-, b, xi)`` with rows ``-s_i (w'x_i + b) - xi_i <= -1``.
+    """The primal program in ``(u+, u-, b, xi)``: that of the squared norm, with u split in two.
 
     Slack costs ``C_i xi_i``, or with the squared hinge ``C_i xi_i^2``.
     """
-    c, n_penalized, has_b = model.conditions, _n_penalized(model), _has_free_b(model)
-    N, squared = len(c), bool(c.curvature.any())
-    Phi = _rows_of_conditions(model)
-    columns = [-Phi, Phi, *[sp.csc_array(-c.signs[:, None])] * has_b, -sp.eye_array(N)]
-    G, h = [sp.hstack(columns, format="csr")], [-c.required]
-    A, b = [sp.csr_array((0, G[0].shape[1]))], [np.zeros(0)]
-    if model.constraints is not None:
-        extra = model.constraints
-        for matrix, right, rows, values in ((extra.G, extra.h, G, h), (extra.A, extra.b, A, b)):
-            U, last = _rows_of_constraints(model, matrix), sp.csr_array(matrix[:, [-1]])
-            parts = [U, -U, *[last] * has_b, sp.csr_array((len(right), N))]
-            rows.append(sp.hstack(parts, format="csr"))
-            values.append(right)
-    before = 2 * n_penalized + has_b
+    c, n, usual = model.conditions, _n_penalized(model), primal_program(model)
+    G, A = (
+        sp.hstack([rows[:, :n], -rows[:, :n], rows[:, n:]], format="csc")
+        for rows in map(sp.csc_array, (usual.G, usual.A))
+    )
+    before = G.shape[1] - len(c)
     return QuadraticProgram(
-        _diagonal(before, 1.0 / c.curvature, 0) if squared else None,
-        np.concatenate(
-            [np.ones(2 * n_penalized), np.zeros(has_b), np.zeros(N) if squared else c.upper]
-        ),
-        G=sp.vstack(G, format="csc"),
-        h=np.concatenate(h),
-        A=sp.vstack(A, format="csc"),
-        b=np.concatenate(b),
-        lb=np.concatenate([np.zeros(2 * n_penalized), np.full(has_b, -np.inf), np.zeros(N)]),
+        _diagonal(before, 1.0 / c.curvature, 0) if c.curvature.any() else None,
+        np.concatenate([np.ones(2 * n), usual.q[n:]]),
+        G=G,
+        h=usual.h,
+        A=A,
+        b=usual.b,
+        lb=np.concatenate([np.zeros(2 * n), usual.lb[n:]]),
         names={"x": ", ".join(l1_blocks(model))},
     )
 
@@ -125,32 +102,29 @@ def l1_blocks(model: SupportVectorModel) -> dict[str, slice]:
 
 
 def l1_dual(model: SupportVectorModel) -> QuadraticProgram:
-    """The dual program in ``(alpha, z, y)`` with rows ``-1 <= Phi'R'alpha - ... <= 1``.
+    """The dual program in ``(alpha, z, y)``: ``-1 <= Phi'R'alpha - ... <= 1`` in place of a norm.
 
     The squared hinge has ``diag(1/(2 C_i))`` as its Hessian.
     """
-    c, constraints = model.conditions, model.constraints
-    columns = [sp.csc_array(_rows_of_conditions(model).T)]
-    q, lower, upper, balance = [-c.required], [c.lower], [c.upper], [c.signs]
-    if constraints is not None:
-        columns.append(sp.csc_array(-_rows_of_constraints(model, constraints.rows).T))
-        balance.append(-constraints.intercept_column)
-        q.append(constraints.right)
-        lower.append(constraints.lower)
-        upper.append(np.full(len(constraints), np.inf))
-    adjoint = sp.hstack(columns, format="csc")
-    free = bool(_has_free_b(model))
-    squared = bool(c.curvature.any())
+    c, usual = model.conditions, dual_program(model)
+    features: Matrix = model.data.X if model.is_linear else model.gram.to_dense()
+    rows = [sp.csr_array(c.rows @ features)]
+    if model.constant:
+        rows = [sp.hstack([*rows, sp.csr_array(c.signs[:, None])])]
+    if model.constraints is not None:
+        of_constraints = model.constraints.rows
+        rows.append(-sp.csr_array(of_constraints if model.constant else of_constraints[:, :-1]))
+    adjoint = sp.vstack(rows).T
     return QuadraticProgram(
-        _diagonal(0, c.curvature, model.n_constraints) if squared else None,
-        np.concatenate(q),
+        _diagonal(0, c.curvature, model.n_constraints) if c.curvature.any() else None,
+        usual.q,
         G=sp.vstack([adjoint, -adjoint], format="csc"),
         h=np.ones(2 * _n_penalized(model)),
-        A=np.concatenate(balance)[None, :] if free else None,
-        b=np.zeros(1) if free else None,
-        lb=np.concatenate(lower),
-        ub=np.concatenate(upper),
-        names={"x": ", ".join(dual_blocks(model))},
+        A=usual.A,
+        b=usual.b,
+        lb=usual.lb,
+        ub=usual.ub,
+        names=usual.names,
     )
 
 
@@ -199,6 +173,7 @@ def _penalized(model: SupportVectorModel, solution: SVMSolution) -> Vector | Non
     return np.append(weights, [solution.intercept] * int(model.constant))
 
 
+# no subclasses of the usual maps, which say that the weights follow from alpha
 class L1PrimalRecovery(ModelRecovery[SupportVectorModel]):
     """Map between ``x = (u+, u-, b, xi)`` and the SVM; the margin rows' multipliers are alpha."""
 
@@ -215,26 +190,15 @@ class L1PrimalRecovery(ModelRecovery[SupportVectorModel]):
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
         """Build the primal program's solution from any alpha and (w, b)."""
-        model, solution = self.model, values.solution
-        u = _penalized(model, solution)
-        if u is None:
-            return NO_WEIGHTS
-        b = [solution.intercept] * _has_free_b(model)
-        adjoint = model.adjoint(DualPoint(solution.alpha, solution.constraint_multipliers))
-        m = model.n_inequalities
-        multipliers = solution.constraint_multipliers
-        x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0), b, solution.slack])
-        c = model.conditions
-        # the gradient of the slack's cost, less alpha
-        cost = solution.slack / c.curvature if c.curvature.any() else c.upper
-        at_bound = [1.0 - adjoint, 1.0 + adjoint, np.zeros(len(b)), cost - solution.alpha]
-        return of_machine(
-            x=x,
-            z=np.concatenate([solution.alpha, multipliers[:m]]),
-            y=multipliers[m:],
-            z_lower=np.concatenate(at_bound),
-            z_upper=np.zeros(len(x)),
-        )
+        solution, usual = values.solution, PrimalRecovery(self.model).to_qp(values)
+        if usual.x is None or usual.z_lower is None:  # of a machine without weights
+            return usual
+        point = DualPoint(solution.alpha, solution.constraint_multipliers)
+        adjoint, n = self.model.adjoint(point), _n_penalized(self.model)
+        u = usual.x[:n]
+        x = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0), usual.x[n:]])
+        z_lower = np.concatenate([1.0 - adjoint, 1.0 + adjoint, usual.z_lower[n:]])
+        return usual.replace(x=x, z_lower=z_lower, z_upper=np.zeros(len(x)))
 
 
 class L1DualRecovery(ModelRecovery[SupportVectorModel]):
@@ -251,28 +215,11 @@ class L1DualRecovery(ModelRecovery[SupportVectorModel]):
 
     def to_qp(self, values: DecisionValues) -> QPSolution:
         """Build the dual program's solution from any alpha and (w, b)."""
-        model, solution = self.model, values.solution
-        u = _penalized(model, solution)
+        u = _penalized(self.model, values.solution)
         if u is None:
             return NO_WEIGHTS
-        c = model.conditions
-        gradient = c.curvature * solution.alpha - model.violations(
-            values.scores, solution.intercept, 0.0
-        )
-        upper = np.where(np.isfinite(c.upper), np.maximum(-gradient, 0.0), 0.0)
-        if model.constraints is not None:
-            rules = model.constraints
-            point = np.append(u[: model.n_weights], solution.intercept)
-            room = rules.right - np.asarray(rules.rows @ point)
-            gradient = np.concatenate([gradient, np.where(rules.lower == 0.0, room, 0.0)])
-            upper = np.append(upper, np.zeros(len(rules)))
-        return of_machine(
-            x=np.concatenate([solution.alpha, solution.constraint_multipliers]),
-            z=np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)]),
-            y=np.full(_has_free_b(model), solution.intercept),
-            z_lower=np.maximum(gradient, 0.0),
-            z_upper=upper,
-        )
+        split = np.concatenate([np.maximum(u, 0.0), np.maximum(-u, 0.0)])
+        return DualRecovery(self.model).to_qp(values).replace(z=split)
 
 
 @dataclass(frozen=True, repr=False)
@@ -332,4 +279,6 @@ class L1Norm(Classifier):
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
-        return hinge(Selection(data.n_samples, data.signs), C, self.loss, intercept=self.intercept)
+        return hinge(
+            Selection(data.n_samples, data.signs), C.rounded, self.loss, intercept=self.intercept
+        )

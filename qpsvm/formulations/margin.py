@@ -38,7 +38,7 @@ import numpy as np
 
 from qpsvm.data.training_sets import BinaryTrainingSet
 from qpsvm.formulations.family import Classifier
-from qpsvm.formulations.parameters import ClassWeight, per_sample_C, price_factors, require_C
+from qpsvm.formulations.parameters import ClassWeight, per_sample_C, require_C
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind
 from qpsvm.numerics.arguments import is_real_number
@@ -149,11 +149,8 @@ class SoftMargin(Classifier):
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
-        factors = price_factors(
-            self.C, data, class_weight=self.class_weight, average=self.average_loss
-        )
         R = Selection(data.n_samples, data.signs)
-        return hinge(R, C, self.loss, intercept=self.intercept, price_factors=factors)
+        return hinge(R, C.rounded, self.loss, intercept=self.intercept, price_factors=C)
 
 
 def hinge(R: Selection | Sparse, C: Vector, loss: str, **more: Any) -> Conditions:
@@ -229,6 +226,6 @@ class LeastSquares(Classifier):
             required=np.ones(data.n_samples),
             lower=-UNBOUNDED,
             upper=UNBOUNDED,
-            curvature=1.0 / C,
+            curvature=1.0 / C.rounded,
             intercept=self.intercept,
         )

@@ -18,11 +18,11 @@ Kernel values are evaluated once for all machines of a reduction.
 from __future__ import annotations
 
 import itertools
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -35,14 +35,13 @@ from qpsvm.data.training_sets import (
     multiclass_training_set,
 )
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.formulations.family import Classifier, Family
-from qpsvm.formulations.keywords import ExplainsKeywords, explains_keywords
+from qpsvm.formulations.family import Classifier, Formulation
 from qpsvm.formulations.margin import SoftMargin
 from qpsvm.formulations.nu import NuClassification
-from qpsvm.formulations.parameters import class_factors, per_sample_C
+from qpsvm.formulations.parameters import factors_by_label, per_sample_C
 from qpsvm.kernels import RBF, Kernel, KernelArgument, Linear, Polynomial, Precomputed, as_kernel
 from qpsvm.kernels.gram import gram
-from qpsvm.kernels.kernel_repair import Indefinite
+from qpsvm.kernels.kernel_repair import Indefinite, require_policy
 from qpsvm.machines.problem import SVMProblem
 from qpsvm.machines.reduced import ReducedProblem, SharedMatrix, Side
 from qpsvm.machines.setup import Form
@@ -53,7 +52,6 @@ from qpsvm.numerics.arguments import (
     Targets,
     Weights,
     explains_constructor,
-    require_flag,
 )
 from qpsvm.numerics.arrays import Dense, Index, Mask, freeze
 from qpsvm.numerics.single_precision import SinglePrecision, rows_of
@@ -61,13 +59,6 @@ from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.sample_gram import KEPT_BYTES, SampleGram
 
 TwoClass = TypeVar("TwoClass", bound=Classifier)
-
-
-class Options(TypedDict, total=False):
-    """Keyword arguments of two-class formulations besides the data."""
-
-    constraints: Constraints | None
-    indefinite: Indefinite
 
 
 class Split(NamedTuple):
@@ -90,8 +81,8 @@ class Split(NamedTuple):
     weighs_rest: bool = True
 
 
-@dataclass(frozen=True)
-class Reduction(ExplainsKeywords, ABC):
+@dataclass(frozen=True, repr=False)
+class Reduction(Formulation[ReducedProblem]):
     """A reduction of a multiclass problem to two-class problems.
 
     Attributes
@@ -103,13 +94,12 @@ class Reduction(ExplainsKeywords, ABC):
     formulation: Classifier
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.formulation, Classifier):
             raise InvalidParameterError(
                 f"{type(self).__name__} takes a two-class formulation with its parameters, such as "
                 f"SoftMargin(C=1.0), got {self.formulation!r}."
             )
-
-    __repr__ = Family.__repr__
 
     @abstractmethod
     def sides(self, n_classes: int) -> Sequence[tuple[int, ...]]:
@@ -148,74 +138,25 @@ class Reduction(ExplainsKeywords, ABC):
     def combine_bounds(self, lower: Dense, upper: Dense, n_classes: int) -> tuple[Dense, Dense]:
         """Bounds on ``combine``, shape (m, k) each, from bounds on its arguments."""
 
-    @explains_keywords
-    def primal(
-        self,
-        X: Samples,
-        y: Targets | None,
-        *,
-        kernel: KernelArgument = "linear",
-        sample_weight: Weights | None = None,
-        **options: Unpack[Options],
-    ) -> ReducedProblem:
-        """Build a training problem that solves the primal program of every two-class machine.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse matrix of shape (n, d)
-            The (n, n) kernel matrix with ``kernel="precomputed"``.
-        y : array of shape (n,)
-            Two or more different labels of any kind.
-        kernel : Kernel, str or callable
-            Parameters that depend on the data (``gamma="scale"``) are those of all samples.
-        sample_weight : array of shape (n,), optional
-        **options
-            Whatever else the two-class formulation takes.
-
-        Returns
-        -------
-        ReducedProblem
-
-        Raises
-        ------
-        InvalidDataError, KernelError, MemoryLimitError
-            As those of the two-class formulation.
-        """
-        return self._problem("primal", X, y, kernel, sample_weight, options)
-
-    @explains_keywords
-    def dual(
-        self,
-        X: Samples,
-        y: Targets | None,
-        *,
-        kernel: KernelArgument = "linear",
-        sample_weight: Weights | None = None,
-        **options: Unpack[Options],
-    ) -> ReducedProblem:
-        """Build a training problem that solves the dual program of every two-class machine.
-
-        Arguments, result and errors are those of ``primal``.
-        """
-        return self._problem("dual", X, y, kernel, sample_weight, options)
-
-    def _problem(
+    def _built(
         self,
         form: Form,
         X: Samples,
         y: Targets | None,
         kernel: KernelArgument,
         sample_weight: Weights | None,
-        options: Options,
+        constraints: Constraints | None,
+        indefinite: Indefinite,
     ) -> ReducedProblem:
+        require_policy(indefinite)
         function = as_kernel(kernel)
         require_whole(X, type(self).__name__)
         data = multiclass_training_set(X, y, function, sample_weight)
         function = function.resolve(data.X)
         shared = None
-        if form == "dual" and not options:
+        if form == "dual" and constraints is None and indefinite == "error":
             shared = shared_matrix(self, data, function)
-        parts = partial(self._parts, form, data, function, options, shared)
+        parts = partial(self._parts, form, data, function, constraints, indefinite, shared)
         own = parts() if shared is None else parts
         return ReducedProblem(own, self.names(data.classes), data, self, form, shared)
 
@@ -224,7 +165,8 @@ class Reduction(ExplainsKeywords, ABC):
         form: Form,
         data: MulticlassTrainingSet,
         kernel: Kernel,
-        options: Options,
+        constraints: Constraints | None,
+        indefinite: Indefinite,
         shared: SharedMatrix | None,
     ) -> tuple[SVMProblem, ...]:
         """Build the two-class problems of all splits, which share kernel values."""
@@ -242,12 +184,13 @@ class Reduction(ExplainsKeywords, ABC):
             formulation, part = two_class_part(self.formulation, data, split, kernel)
             members, own = np.flatnonzero(split.members), None
             if place is None and len(members) == data.n_samples:
-                indefinite = options.get("indefinite", "error")
                 own = of_all = of_all or gram(kernel, part.X, indefinite=indefinite)
             elif whole is not None:
                 members = members if place is None else place[members]
                 own = KernelQuadratic(whole.sharing(members, part.X)), None
-            found.append(formulation.of_training_set(part, kernel, form, gram=own, **options))
+            found.append(
+                formulation.of_training_set(part, kernel, form, constraints, indefinite, gram=own)
+            )
         return tuple(found)
 
 
@@ -267,7 +210,8 @@ def two_class_part(
         X = X[np.ix_(members, members)] if is_kernel else rows_of(X, members)
     class_weight = getattr(formulation, "class_weight", None)
     if isinstance(class_weight, Mapping):
-        factors = class_factors(class_weight, data)[members]
+        of_classes = factors_by_label(class_weight, data.classes.tolist())
+        factors = of_classes[data.codes[members]]
         labels = data.classes[data.codes[members]]
         if split.weighs_rest and np.array_equal(np.asarray(split.labels)[members], labels):
             own = classes.tolist()
@@ -310,8 +254,8 @@ def shared_matrix(
     counts = np.bincount(data.codes, minlength=len(data.classes))
     ends = np.concatenate([[0], np.cumsum(counts)])
     C = 1.0 if is_nu else own.C
-    own_C = per_sample_C(C, data, class_weight=own.class_weight)[order]
-    of_rest = own_C if reduction.weighs_rest else per_sample_C(C, data)[order]
+    own_C = per_sample_C(C, data, class_weight=own.class_weight).rounded[order]
+    of_rest = own_C if reduction.weighs_rest else per_sample_C(C, data).rounded[order]
     X = np.asarray(rows_of(data.X, order))
     is_linear = type(kernel) is Linear
     gram = None if is_linear else SampleGram(kernel, X, positive_semidefinite=True)
@@ -398,10 +342,6 @@ class OneVsRest(Reduction):
 
     weigh_rest: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_flag(self.weigh_rest, "weigh_rest")
-
     def sides(self, n_classes: int) -> Sequence[tuple[int, ...]]:
         return [(m,) for m in range(n_classes)]
 
@@ -457,10 +397,6 @@ class OneVsOne(Reduction):
     """
 
     break_ties: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_flag(self.break_ties, "break_ties")
 
     def sides(self, n_classes: int) -> Sequence[tuple[int, ...]]:
         return [*itertools.combinations(range(n_classes), 2)]

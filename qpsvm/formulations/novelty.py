@@ -38,7 +38,7 @@ import numpy as np
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Unlabelled
-from qpsvm.formulations.parameters import per_sample_C, price_factors
+from qpsvm.formulations.parameters import per_sample_C
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions
 from qpsvm.machines.prediction import squared_radius
@@ -82,15 +82,16 @@ class OneClass(Unlabelled):
     nu: float = 0.5
 
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
+        C = per_sample_C(1 / Fraction(float(self.nu)), data, average=True)
         return Conditions(
             R=Selection(data.n_samples),
             required=ZERO,
             lower=ZERO,
-            upper=per_sample_C(1.0 / float(self.nu), data, average=True),
+            upper=C.rounded,
             curvature=ZERO,
             intercept_price=1.0,
             relative_to_spread=True,
-            price_factors=price_factors(1 / Fraction(float(self.nu)), data, average=True),
+            price_factors=C,
         )
 
 
@@ -132,7 +133,8 @@ class DataDescription(Unlabelled):
     C: float = 1.0
 
     def conditions(self, data: TrainingSet, gram: Gram) -> Conditions:
-        box = per_sample_C(self.C, data)
+        C = per_sample_C(self.C, data)
+        box = C.rounded
         if float(np.sum(box)) < 1.0 - 1e-12:
             smallest = float(1.0 / np.sum(data.weights))
             raise InvalidParameterError(
@@ -149,7 +151,7 @@ class DataDescription(Unlabelled):
             norm_weight=0.5,
             relative_to_spread=True,
             minus_self_similarity=True,
-            price_factors=price_factors(self.C, data),
+            price_factors=C,
         )
 
     @staticmethod

@@ -37,10 +37,11 @@ import numpy as np
 from qpsvm.data.training_sets import BinaryTrainingSet, RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Classifier, Regressor
-from qpsvm.formulations.parameters import ClassWeight, in_range, per_sample_C
+from qpsvm.formulations.parameters import ClassWeight, per_sample_C
 from qpsvm.formulations.regression import spread, two_sides
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind
+from qpsvm.machines.upper_bounds import in_range
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.sample_quadratic import Selection
 
@@ -92,8 +93,15 @@ class NuClassification(Classifier):
     class_weight: ClassWeight = None
 
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
-        share = per_sample_C(1.0, data, class_weight=self.class_weight, average=True)
-        self._require_feasible(data)
+        share = per_sample_C(1.0, data, class_weight=self.class_weight, average=True).rounded
+        largest = self.largest_nu_of(share, data.signs)
+        if self.nu > largest * (1.0 + ROUNDED_SHARES):
+            is_free = self.intercept == "free"
+            why = "twice the smaller class's share of" if is_free else "the sum of"
+            raise InvalidParameterError(
+                f"nu is {self.nu!r}, and these data allow at most {largest!r} ({why} the weights); "
+                "choose a smaller nu."
+            )
         return Conditions(
             R=Selection(data.n_samples, data.signs),
             required=ZERO,
@@ -113,7 +121,7 @@ class NuClassification(Classifier):
         Twice the sum of the ``u_i`` of the smaller class, with ``u_i`` of the module's
         docstring; without a free intercept the sum of all ``u_i``.
         """
-        share = per_sample_C(1.0, data, class_weight=self.class_weight, average=True)
+        share = per_sample_C(1.0, data, class_weight=self.class_weight, average=True).rounded
         return self.largest_nu_of(share, data.signs)
 
     def largest_nu_of(self, share: Vector, signs: Vector) -> float:
@@ -122,17 +130,6 @@ class NuClassification(Classifier):
             return float(np.sum(share))
         # s'alpha = 0 lets no more into alpha than twice what the smaller class holds
         return 2.0 * min(float(np.sum(share[signs == sign])) for sign in (-1.0, 1.0))
-
-    def _require_feasible(self, data: BinaryTrainingSet) -> None:
-        largest = self.largest_nu(data)
-        why = "twice the smaller class's share of the weights"
-        if self.intercept != "free":
-            why = "the sum of the weights"
-        if self.nu > largest * (1.0 + ROUNDED_SHARES):
-            raise InvalidParameterError(
-                f"nu is {self.nu!r}, and these data allow at most {largest!r} ({why}); choose a "
-                "smaller nu."
-            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,7 +174,7 @@ class NuRegression(Regressor):
     intercept: InterceptKind = "free"
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
-        box = per_sample_C(self.C, data, average=True)
+        box = per_sample_C(self.C, data, average=True).rounded
         return Conditions(
             R=two_sides(data.n_samples),
             required=np.concatenate([data.values, -data.values]),

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin,
 
 import numpy as np
 
-from qpsvm.data.training_sets import BinaryTrainingSet, MulticlassTrainingSet, TrainingSet
-from qpsvm.exceptions import InvalidDataError, InvalidParameterError
-from qpsvm.machines.conditions import InterceptKind, PriceFactors, require_intercept_kind
-from qpsvm.numerics.arguments import VectorLike, is_real_number, require_choice, require_flag
+from qpsvm.data.training_sets import TrainingSet
+from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.conditions import InterceptKind, require_intercept_kind
+from qpsvm.machines.upper_bounds import PriceFactors
+from qpsvm.numerics.arguments import is_real_number, require_choice, require_flag
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.conversion import is_rounded
 
@@ -84,100 +85,35 @@ def as_class_weight(class_weight: object) -> ClassWeight:
 
 
 def per_sample_C(
-    C: float, data: TrainingSet, *, class_weight: ClassWeight = None, average: bool = False
-) -> Vector:
-    """``C_i``, shape (n,): divided by the sum of the sample weights with ``average``.
-
-    Raises
-    ------
-    InvalidParameterError
-        As ``class_factors``.
-    InvalidDataError
-        A ``C_i`` beyond the range of double precision.
-    """
-    factors: list[VectorLike] = [C, data.weights]
-    with np.errstate(all="ignore"):
-        if isinstance(data, BinaryTrainingSet | MulticlassTrainingSet):
-            factors.append(class_factors(class_weight, data))
-        total = np.sum(data.weights) if average else 1.0
-    return in_range(scaled_product(factors, total))
-
-
-def price_factors(
-    scale: float | Fraction,
+    C: float | Fraction,
     data: TrainingSet,
     *,
     class_weight: ClassWeight = None,
     average: bool = False,
-    above: Fraction = Fraction(1),
-    below: Fraction = Fraction(0),
 ) -> PriceFactors:
-    """Factors of each sample's upper bound ``C_i``, unrounded: C, sample weight, class weight."""
-    codes = weights = None
-    if class_weight is not None:
-        classes, codes = np.unique(data.targets, return_inverse=True)
-        if not isinstance(class_weight, str):
-            weights = [float(class_weight.get(label, 1.0)) for label in classes.tolist()]
-    exact = scale if isinstance(scale, Fraction) else Fraction(float(scale))
-    return PriceFactors(exact, data.weights, average, codes, weights, above, below)
+    """``C_i`` of every sample, as its exact factors and ``rounded``.
 
-
-def scaled_product(factors: list[VectorLike], divisor: float | np.floating = 1.0) -> Vector:
-    """Product of up to five non-negative numbers or arrays, over a divisor.
-
-    Significands and exponents are multiplied apart: only the result can leave the range of double
-    precision. A product that underflows on its way to an ordinary number would lose its digits.
-    """
-    with np.errstate(all="ignore"):
-        significand, exponent = np.frexp(np.asarray(factors[0], dtype=np.float64))
-        for factor in factors[1:]:
-            m, e = np.frexp(np.asarray(factor, dtype=np.float64))
-            significand, exponent = significand * m, exponent + e
-        m, e = np.frexp(np.float64(divisor))
-        return np.asarray(np.ldexp(significand / m, exponent - e))
-
-
-def in_range(C: Vector) -> Vector:
-    """Return C, or raise if an entry or its inverse overflows.
-
-    Raises
-    ------
-    InvalidDataError
-        One is not: too large, too small, or NaN.
-    """
-    with np.errstate(all="ignore"):
-        bad = np.flatnonzero(~(np.isfinite(C) & np.isfinite(1.0 / C)))
-    if bad.size:
-        raise InvalidDataError(
-            f"C times the weights of sample {bad[0]} is {C[bad[0]]} ({bad.size} such samples), "
-            "beyond the range of double precision (its inverse counts, too); scale C or "
-            "sample_weight."
-        )
-    return C
-
-
-def class_factors(
-    class_weight: ClassWeight, data: BinaryTrainingSet | MulticlassTrainingSet
-) -> Vector:
-    """The weight of every sample's class, shape (n,).
-
-    ``"balanced"`` gives class c the weight ``W / (k W_c)`` with the sum W_c of its sample weights
-    and ``W = sum_c W_c``: n / (k n_c) without sample weights, as in scikit-learn.
+    Parameters
+    ----------
+    C : float or Fraction
+    data : TrainingSet
+    class_weight : dict, "balanced" or None
+        Factors of C by label.
+    average : bool
+        Divide by the sum of the sample weights.
 
     Raises
     ------
     InvalidParameterError
-        A label that is not in the data; a weight that is not a finite number above 0.
+        A label that is not in the data.
     """
-    if class_weight is None:
-        return np.ones(data.n_samples)
-    labels = data.targets
-    classes, codes = np.unique(labels, return_inverse=True)
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        sums = np.bincount(codes, data.weights)
-        return np.asarray((float(np.sum(sums)) / (len(classes) * sums))[codes])
-    factors = factors_by_label(class_weight, classes.tolist())
-    return np.asarray(factors[codes])
+    codes = factors = None
+    if class_weight is not None:
+        classes, codes = np.unique(data.targets, return_inverse=True)
+        if not isinstance(class_weight, str):
+            factors = factors_by_label(class_weight, classes.tolist())
+    scale = C if isinstance(C, Fraction) else Fraction(float(C))
+    return PriceFactors(scale, data.weights, average, codes, factors)
 
 
 def factors_by_label(class_weight: Mapping[Any, float], labels: list[Any]) -> Vector:

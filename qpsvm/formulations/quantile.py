@@ -16,15 +16,16 @@ Source: Takeuchi, Le, Sears and Smola, "Nonparametric quantile estimation", *JML
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.formulations.family import Regressor
-from qpsvm.formulations.parameters import in_range, per_sample_C, price_factors, require_share
+from qpsvm.formulations.parameters import per_sample_C, require_share
 from qpsvm.formulations.regression import spread
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import ZERO, Conditions, InterceptKind
+from qpsvm.machines.upper_bounds import in_range
 from qpsvm.qp.sample_quadratic import Selection
 
 
@@ -76,7 +77,9 @@ class QuantileRegression(Regressor):
         require_share(self.tau, "tau", closed=False)
 
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
-        C, tau = per_sample_C(self.C, data, average=self.average_loss), float(self.tau)
+        tau, above = float(self.tau), Fraction(float(self.tau))
+        factors = per_sample_C(self.C, data, average=self.average_loss)
+        C = factors.rounded
         return Conditions(
             R=Selection(data.n_samples),
             required=data.values,
@@ -85,11 +88,5 @@ class QuantileRegression(Regressor):
             curvature=ZERO,
             intercept=self.intercept,
             unit=spread(data.values, self.intercept),
-            price_factors=price_factors(
-                self.C,
-                data,
-                average=self.average_loss,
-                above=Fraction(tau),
-                below=1 - Fraction(tau),
-            ),
+            price_factors=replace(factors, above=above, below=1 - above),
         )

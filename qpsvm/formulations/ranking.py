@@ -31,12 +31,12 @@ from qpsvm.exceptions import InvalidDataError
 from qpsvm.formulations.family import Family
 from qpsvm.formulations.keywords import explains_keywords
 from qpsvm.formulations.margin import hinge
-from qpsvm.formulations.parameters import in_range, scaled_product
 from qpsvm.kernels import Kernel, KernelArgument
 from qpsvm.kernels.gram import Gram
 from qpsvm.kernels.kernel_repair import Indefinite
 from qpsvm.machines.conditions import Conditions
 from qpsvm.machines.problem import SVMProblem
+from qpsvm.machines.upper_bounds import in_range, scaled_product
 from qpsvm.numerics.arguments import Samples, Targets, Weights
 from qpsvm.numerics.arrays import Index, Vector, freeze, require_memory
 

@@ -28,7 +28,7 @@ import numpy as np
 from qpsvm.data.training_sets import RegressionTrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.formulations.family import Regressor
-from qpsvm.formulations.parameters import per_sample_C, price_factors
+from qpsvm.formulations.parameters import per_sample_C
 from qpsvm.kernels.gram import Gram
 from qpsvm.machines.conditions import UNBOUNDED, ZERO, Conditions, InterceptKind
 from qpsvm.numerics.arguments import is_real_number
@@ -86,7 +86,7 @@ class EpsilonRegression(Regressor):
     def conditions(self, data: RegressionTrainingSet, gram: Gram) -> Conditions:
         C = per_sample_C(self.C, data, average=self.average_loss)
         squared = self.loss == "squared_epsilon_insensitive"
-        both = np.concatenate([C, C])
+        both = np.tile(C.rounded, 2)
         return Conditions(
             R=two_sides(data.n_samples),
             required=np.concatenate([data.values, -data.values]) - self.epsilon,
@@ -95,7 +95,7 @@ class EpsilonRegression(Regressor):
             curvature=0.5 / both if squared else ZERO,
             intercept=self.intercept,
             unit=spread(data.values, self.intercept),
-            price_factors=price_factors(self.C, data, average=self.average_loss),
+            price_factors=C,
         )
 
 

@@ -95,8 +95,7 @@ class KernelRepair:
         freeze(self.negative_values)
         freeze(self.negative_vectors)
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     @property
     def n_negative(self) -> int | None:

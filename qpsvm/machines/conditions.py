@@ -34,19 +34,11 @@ squared                     -infinity    infinity    1/C        ``C/2 v^2``
 
 Sources: Rockafellar, *Convex Analysis* (1970), section 12; Boyd and Vandenberghe, *Convex
 Optimization*, section 3.3 (the loss is the conjugate of ``d/2 a^2`` restricted to the interval).
-
-``PriceFactors`` are the exact factors of the upper bounds C_i. One such as ``C x weight / sum of
-weights`` is rounded. Bounds allow for that; whether the
-C_i of some samples add up to *exactly* as much as those of others does not survive it: with
-``OneClass(nu=0.1)`` and ten samples, ``1/(nu n)`` is 1 in double precision, and less than 1 for the
-number that 0.1 is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -56,9 +48,10 @@ import scipy.sparse as sp
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
+from qpsvm.machines.upper_bounds import PriceFactors
 from qpsvm.numerics.arguments import require_choice
-from qpsvm.numerics.arrays import Array, Dense, Index, Mask, Sparse, Vector, freeze, restore_frozen
-from qpsvm.numerics.conversion import is_frozen, plain_sparse
+from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, Vector, freeze, restore_frozen
+from qpsvm.numerics.conversion import is_sealed, plain_sparse, sealed
 from qpsvm.numerics.precision import EPS, TINY
 from qpsvm.qp.box_gap import box_gap_terms
 from qpsvm.qp.sample_quadratic import Selection
@@ -106,88 +99,12 @@ def gap_terms(v: Vector, a: Vector, lower: Vector, upper: Vector, d: Vector) -> 
     return np.maximum(box_gap_terms(a, -v, lower, upper, d), 0.0)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class PriceFactors:
-    """``C_i = scale x weights_i x factor of the class of i [/ sum of weights]``, without rounding.
-
-    Attributes
-    ----------
-    scale : Fraction
-        C, or 1/nu.
-    weights : array of shape (n,)
-        Sample weights.
-    average : bool
-        Whether the ``C_i`` are divided by the sum of the sample weights.
-    codes : array of int of shape (n,), optional
-        The class of every sample; None where all have the factor 1.
-    factors : sequence of float or None
-        One for every class. None: "balanced", ``W / (k W_c)`` with the sums W_c of sample weights.
-    above, below : Fraction
-        A condition that is violated has the slope ``above C_i``, one that has room left the slope
-        ``-below C_i``.
-    """
-
-    scale: Fraction
-    weights: Vector
-    average: bool = False
-    codes: Index | None = None
-    factors: Sequence[float] | None = None
-    above: Fraction = Fraction(1)
-    below: Fraction = Fraction(0)
-
-    @property
-    def are_relative(self) -> bool:
-        """Return whether leaving out one sample changes the ``C_i`` of the others."""
-        return self.average or (self.codes is not None and self.factors is None)
-
-    @property
-    def are_plain(self) -> bool:
-        """Return whether every ``C_i`` equals C: no sample or class weights, no average."""
-        ones = bool((self.weights == 1.0).all())
-        return ones and not self.average and self.codes is None
-
-    def sum_of_slopes(self, signs: Vector, violated: Array) -> Fraction:
-        """``sum_k s_k slope_k``, exactly.
-
-        Parameters
-        ----------
-        signs : array of shape (N,)
-            -1, 0 or +1. Condition k is about sample ``k mod n``.
-        violated : array of bool of shape (N,)
-        """
-        n = len(self.weights)
-        codes = np.zeros(n, dtype=np.intp) if self.codes is None else self.codes
-        classes = range(int(np.max(codes, initial=0)) + 1)
-        sums = [_sum(self.weights[codes == c]) for c in classes]
-        of_condition = np.resize(codes, len(signs))
-        weights = np.resize(self.weights, len(signs))
-        total = Fraction(0)
-        for c, factor in zip(classes, self._class_factors(sums), strict=True):
-            of_class = of_condition == c
-            over, under = of_class & violated, of_class & ~violated
-            total += factor * self.above * _sum((signs * weights)[over])
-            total -= factor * self.below * _sum((signs * weights)[under])
-        return self.scale * total / (sum(sums) if self.average else 1)
-
-    def _class_factors(self, sums: list[Fraction]) -> list[Fraction]:
-        if self.codes is None:
-            return [Fraction(1)]
-        if self.factors is None:
-            return [sum(sums) / (len(sums) * of_class) for of_class in sums]
-        return [Fraction(factor) for factor in self.factors]
-
-
-def _sum(values: Vector) -> Fraction:
-    return sum(map(Fraction, values.tolist()), start=Fraction(0))
-
-
 InterceptKind: TypeAlias = Literal["free", "penalized", "none"]
 """``"free"``: b is not in the objective. ``"penalized"``: 1/2 b^2 is (what LIBLINEAR solves).
 ``"none"``: b = 0."""
 
-ZERO: Vector = freeze(np.zeros(1))
-UNBOUNDED: Vector = freeze(np.full(1, np.inf))
+ZERO: Vector = sealed([0.0])
+UNBOUNDED: Vector = sealed([np.inf])
 """For families where every condition has the same bound: vectors of length 1 are repeated."""
 
 
@@ -259,15 +176,14 @@ class Conditions:
     price_factors: PriceFactors | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        size = self.R.size if isinstance(self.R, Selection) else self.R.shape[0]
         if not isinstance(self.R, Selection):
             own = freeze(plain_sparse(self.R, sp.csr_array, take_over=True))
             object.__setattr__(self, "R", own)
         for name in ("required", "lower", "upper", "curvature"):
-            vector = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), size)
-            if not is_frozen(vector):
-                vector = freeze(vector.copy())
-            object.__setattr__(self, name, vector)
+            vector = np.broadcast_to(
+                np.asarray(getattr(self, name), dtype=np.float64), self.R.shape[0]
+            )
+            object.__setattr__(self, name, vector if is_sealed(vector) else sealed(vector))
         d = self.curvature
         boxes_are_fine = (self.lower <= 0.0).all() and (self.upper >= 0.0).all()
         if not boxes_are_fine or not ((d == 0.0).all() or (d > 0.0).all()):
@@ -276,14 +192,12 @@ class Conditions:
                 "above zero for all: otherwise a violation of zero would cost."
             )
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     @property
     def n_samples(self) -> int:
         """Number of samples, the columns of R."""
-        R = self.R
-        return R.n_samples if isinstance(R, Selection) else int(R.shape[1])
+        return int(self.R.shape[1])
 
     def __len__(self) -> int:
         return len(self.required)

@@ -163,8 +163,7 @@ class KernelMachine(BaseMachine):
     qp: QPSolution
     repair: KernelRepair | None
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     @property
     def status(self) -> Status:

@@ -106,8 +106,7 @@ class KernelSetup:
     repair: KernelRepair | None
     evaluate: Callable[..., Any]
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     @property
     def is_linear(self) -> bool:

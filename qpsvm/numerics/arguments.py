@@ -9,7 +9,17 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, TypeAlias, TypeGuard, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NoReturn,
+    ParamSpec,
+    Self,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -144,6 +154,7 @@ def scalar(value: Any) -> Any:
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Kind = TypeVar("Kind")
+Remedy: TypeAlias = Callable[[str], str]
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("tol", "tolerance"), ("eps",)),
@@ -184,8 +195,17 @@ class ExplainsMethods:
             raise AttributeError(message, name=name, obj=self)
 
 
-def explains_calls(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def explains_calls(
+    function: Callable[Arguments, Result], remedy: Remedy | None = None
+) -> Callable[Arguments, Result]:
     """Make a function name its parameters where it is called with others.
+
+    Parameters
+    ----------
+    function : callable
+    remedy : callable, optional
+        Returns a sentence on what to do in place of a keyword; where it is empty, the message names
+        a parameter that is spelt alike, or that other libraries call so.
 
     Examples
     --------
@@ -208,7 +228,7 @@ def explains_calls(function: Callable[Arguments, Result]) -> Callable[Arguments,
                 signature.bind(*args, **keywords)
             except TypeError:  # the call itself was wrong, and nothing has run
                 own_name = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
-                _explain(own_name, signature, args, keywords)
+                _explain(own_name, signature, args, keywords, remedy)
             raise
 
     return checked
@@ -232,19 +252,31 @@ def explains_constructor(kind: type[Kind]) -> type[Kind]:
     return kind
 
 
-def require_positions(kind: type, args: tuple[object, ...], keywords: Mapping[str, object]) -> None:
-    """Require that a class takes the arguments that are given by position.
+class ExplainsConstructor:
+    """Base of classes that name their parameters, also in subclasses, where others are given."""
 
-    Raises
-    ------
-    UnknownParameterError
-        It takes fewer, or one is given by name as well.
-    """
-    signature = _constructor(kind)
-    try:
-        signature.bind_partial(None, *args, **keywords)
-    except TypeError:
-        _explain(kind.__name__, signature, (None, *args), keywords)
+    __slots__ = ()
+
+    @classmethod
+    def _remedy_for(cls, keyword: str) -> str:
+        """Say in a sentence what takes the place of a parameter; empty where nothing is known."""
+        del keyword
+        return ""
+
+    @classmethod
+    def _require_parameters(cls, args: tuple[object, ...], keywords: Mapping[str, object]) -> None:
+        """Raise UnknownParameterError for arguments that the constructor does not take."""
+        kind: type = cls
+        signature = _constructor(kind)
+        if args or not keywords.keys() <= signature.parameters.keys():
+            try:
+                signature.bind_partial(None, *args, **keywords)
+            except TypeError:
+                _explain(cls.__name__, signature, (None, *args), keywords, cls._remedy_for)
+
+    def __new__(cls, *args: object, **keywords: object) -> Self:
+        cls._require_parameters(args, keywords)
+        return super().__new__(cls)
 
 
 @functools.cache
@@ -257,6 +289,7 @@ def _explain(
     signature: inspect.Signature,
     args: tuple[object, ...],
     keywords: Mapping[str, object],
+    remedy: Remedy | None = None,
 ) -> None:
     """Raise an InvalidParameterError that names the unknown, missing or repeated argument."""
     parameters = {p.name: p for p in signature.parameters.values() if p.name != "self"}
@@ -264,9 +297,9 @@ def _explain(
     own = f"Its parameters: {', '.join(parameters)}." if parameters else "It has none."
     for keyword in keywords:
         if keyword not in parameters:
-            raise UnknownParameterError(
-                f"{name}() has no parameter {keyword!r}{instead(keyword, list(parameters))}. {own}"
-            )
+            sentence = "" if remedy is None else remedy(keyword)
+            hint = f". {sentence}" if sentence else f"{instead(keyword, list(parameters))}."
+            raise UnknownParameterError(f"{name}() has no parameter {keyword!r}{hint} {own}")
     positional = [p for p in parameters.values() if p.kind is not p.KEYWORD_ONLY]
     if len(args) > len(positional):
         some = ", ".join(p.name for p in positional) or "nothing"

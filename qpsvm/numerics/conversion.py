@@ -70,16 +70,6 @@ def is_sealed(array: object) -> bool:
     return isinstance(memory, _Memory) and not memory.flags.writeable
 
 
-def is_frozen(array: npt.NDArray[Any]) -> bool:
-    """Return whether an array and its base are read-only."""
-    memory: object = array
-    while isinstance(memory, np.ndarray):
-        if memory.flags.writeable:
-            return False
-        memory = memory.base
-    return memory is None
-
-
 @overload
 def plain(values: npt.ArrayLike) -> npt.NDArray[np.float64]: ...
 @overload

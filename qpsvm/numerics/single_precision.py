@@ -53,8 +53,7 @@ class SinglePrecision(NDArrayOperatorsMixin):
     def __post_init__(self) -> None:
         freeze(self.values)
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -56,18 +56,22 @@ class Selection:
         """Number of rows of R."""
         return len(self.signs)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of samples."""
+        return self.size, self.n_samples
+
     def __repr__(self) -> str:
         return f"Selection({self.size} rows of {self.n_samples} samples)"
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     @property
     def matrix(self) -> Sparse:
         """The selection matrix ``R = S I[c]`` as a CSR array."""
-        ends = np.arange(self.size + 1, dtype=index_width(self.size, (self.size, self.n_samples)))
+        ends = np.arange(self.size + 1, dtype=index_width(self.size, self.shape))
         index = ends[:-1] if self.index is None else self.index.astype(ends.dtype)
-        R = sp.csr_array((self.signs.copy(), index, ends), shape=(self.size, self.n_samples))
+        R = sp.csr_array((self.signs.copy(), index, ends), shape=self.shape)
         R.has_canonical_format = True
         return R
 

@@ -132,8 +132,7 @@ class QPSolution:
     def __post_init__(self) -> None:
         store_fields(self, VECTORS, "a QPSolution", InvalidProgramError)
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        restore_frozen(self, state)
+    __setstate__ = restore_frozen
 
     def replace(self, **changes: Any) -> QPSolution:
         """A copy with some fields changed."""

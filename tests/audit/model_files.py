@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from qpsvm.audits.files import ArrayModel, LiblinearModel, LibsvmModel, read_model
+from qpsvm.audits import Arrays
+from qpsvm.audits.files import LiblinearModel, LibsvmModel, read_model
 from qpsvm.exceptions import ModelFileError, QPSVMError
 from tests.audit.foreign_models.data import LIBLINEAR
 from tests.audit.writers import liblinear_text, libsvm_text
@@ -93,7 +94,7 @@ def require_sound(model: Any) -> None:
         assert (model.rho is None) == (model.solver_type != "ONECLASS_SVM")
         assert math.isfinite(model.bias + (model.rho or 0.0))
     else:
-        assert isinstance(model, ArrayModel)
+        assert isinstance(model, Arrays)
         assert model.alpha is not None or model.coef is not None
         assert np.isfinite(model.intercept).all()
     for array in arrays:

@@ -18,8 +18,9 @@ from qpsvm.certificates.rigorous.feasible import feasible_ball
 from qpsvm.certificates.rigorous.kernels import upper_bound_error
 from qpsvm.certificates.screening import STATUSES, _entry_rounding
 from qpsvm.exceptions import InvalidDataError, QPSVMError
-from qpsvm.formulations.parameters import class_factors, per_sample_C, scaled_product
+from qpsvm.formulations.parameters import per_sample_C
 from qpsvm.machines.intercept import enclosing_intercepts, optimal_intercepts
+from qpsvm.machines.upper_bounds import scaled_product
 from qpsvm.qp import QPSolution, Status
 from tests.certificates.claims import (
     count_claims,
@@ -284,7 +285,7 @@ def test_prices_keep_their_digits_where_a_part_of_the_product_underflows():
     ):
         data = family.dual(X, y, sample_weight=weights).data
         stored = family.dual(X, y, sample_weight=weights).model.conditions.upper
-        factors = class_factors(family.class_weight, data)
+        factors = per_sample_C(1.0, data, class_weight=family.class_weight).class_factors
         truth = [
             Fraction(family.C) * w * f / (sum(exact(weights)) if family.average_loss else 1)
             for w, f in zip(exact(weights), exact(factors), strict=True)
@@ -303,7 +304,7 @@ def test_ordinary_prices_are_rounded_as_ever():
     W = float(rng.uniform(1, 9))
     np.testing.assert_array_equal(scaled_product([a, b, c], W), a * b * c / W)
     data = qpsvm.SoftMargin().dual([[0.0], [1.0]], [-1, 1], sample_weight=[0.1, 0.7]).data
-    np.testing.assert_array_equal(per_sample_C(0.3, data), 0.3 * np.array([0.1, 0.7]))
+    np.testing.assert_array_equal(per_sample_C(0.3, data).rounded, 0.3 * np.array([0.1, 0.7]))
 
 
 def test_nothing_follows_from_a_gap_that_underflowed():
