@@ -115,6 +115,16 @@ def test_the_backend_is_asked_a_second_time_with_a_smaller_eps() -> None:
     assert liar.asked[1].eps == pytest.approx(1e-10)
 
 
+def test_the_first_answer_is_not_lost_where_the_second_attempt_fails() -> None:
+    hopeless = QPSolution(Status.OPTIMAL, native_status="all is well")
+    liar = Liar(hopeless, SolverFailedError("the second time is one too many"))
+    with pytest.warns(ToleranceNotReachedWarning):
+        found = qpsvm.solve(PROGRAM, liar)
+    assert found.native_status == "all is well"
+    assert found.status is Status.FAILED  # no point was given
+    assert "one too many" in found.statistics.note
+
+
 def test_a_limit_the_caller_set_is_not_overruled() -> None:
     stopped = QPSolution(Status.ITERATION_LIMIT)
     liar = Liar(stopped, _true_solution())

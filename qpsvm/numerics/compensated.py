@@ -23,6 +23,7 @@ theorem B; sums rounded once: ``math.fsum``.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -59,19 +60,23 @@ def product(A: Dense, V: Dense) -> Dense:
     return total.value
 
 
+@lru_cache
 def leading_bits(k: int) -> int:
     """Number of bits of the leading digits of factors, for sums of k products."""
     return (BITS - math.ceil(math.log2(max(2, k)))) // 2
 
 
+@lru_cache
 def roundings(k: int) -> float:
     """Bound on the rounding error of a sum of k products, relative to the sum of their sizes.
 
-    The parts of an entry are together at most three times as large as it is.
+    The parts of an entry are together at most three times as large as it is. Times ``2 TINY`` it
+    is at least what products lose that underflow: 2^-1075 each, at most six for each term.
     """
     return 4.0 * (k + 16.0) * 2.0**-BITS
 
 
+@lru_cache
 def rounded_share(k: int) -> float:
     """Bound on the sizes of the parts of k products that are rounded.
 
@@ -88,9 +93,11 @@ def rounding_bound(A: Dense, v: Vector) -> Vector:
     """
     k, sizes = len(v), np.abs(v)
     largest = np.maximum.reduce(np.abs(A), axis=1, initial=0.0)
-    are_cut = _is_safe(largest) & _is_safe(np.maximum.reduce(sizes, initial=0.0))
-    terms = roundings(k) * largest * float(np.add.reduce(sizes))
-    return np.asarray(np.where(are_cut, rounded_share(k) * terms, terms) + TINY)
+    is_safe = _is_safe(np.append(largest, np.maximum.reduce(sizes, initial=0.0)))
+    are_cut = is_safe[:-1] & is_safe[-1]
+    terms = largest * float(np.add.reduce(sizes))
+    terms = np.where(are_cut, rounded_share(k) * terms, terms)
+    return np.asarray(roundings(k) * (terms + 2.0 * TINY))
 
 
 def summation_errors(sizes: Dense, weights: Dense, largest: Vector) -> Dense:
@@ -109,7 +116,7 @@ def summation_errors(sizes: Dense, weights: Dense, largest: Vector) -> Dense:
     are_cut = _is_safe(np.max(weights, axis=0, initial=0.0))
     scale = np.where(largest <= 2.0**WITHIN, largest, np.inf)
     cut = np.multiply.outer(scale, np.where(are_cut, rounded_share(k) * sums, np.inf))
-    return np.asarray(roundings(k) * np.minimum(sizes, cut) + TINY)
+    return np.asarray(roundings(k) * (np.minimum(sizes, cut) + 2.0 * TINY))
 
 
 class PreciseSums(NamedTuple):

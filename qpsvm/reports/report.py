@@ -135,6 +135,12 @@ def build(
             f"verified is about {found.problem}, and the problem is {problem!r}; pass what "
             "qpsvm.verify(problem, solution) returned."
         )
+    require_kind(
+        certificate,
+        Certificate | ReducedCertificate | None,
+        "certificate",
+        "what qpsvm.certify(problem, solution) returned, or None",
+    )
     if isinstance(problem, TrainingProblem) and isinstance(solution, QPSolution):
         solution = problem.recover(solution)
     if not isinstance(problem, ReducedProblem | QuadraticProgram):  # of machines each is asked

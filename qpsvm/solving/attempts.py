@@ -160,11 +160,6 @@ class BackendRun:
         return replace(again, step=self.step or "second attempt")
 
     @property
-    def deadline(self) -> Deadline:
-        """When the backend and its polish have to end."""
-        return self.settings.deadline
-
-    @property
     def program(self) -> QuadraticProgram:
         """The reduced program, which solver, polish and search for certificates work on."""
         return self.route.reduced.program
@@ -222,15 +217,15 @@ class BackendRun:
             return False  # the objective is bounded from below, and a feasible point is known
         return not report.worst < POLICY.optimum_within
 
-    def find_certificate(self, at_most: float, deadline: Deadline) -> QPSolution | None:
+    def find_certificate(self, at_most: float) -> QPSolution | None:
         """Search for a proof that there is no optimum, by two linear programs.
 
         Parameters
         ----------
         at_most : float
-            Seconds for each of them.
-        deadline : Deadline
+            Seconds for each of them; together no longer than the deadline allows.
         """
+        deadline = self.settings.deadline
         for search in (find_farkas_certificate, find_ray):
             if deadline.has_passed():
                 return None

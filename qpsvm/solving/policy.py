@@ -149,7 +149,7 @@ class Solve:
             try:
                 found = self.best_of(run)
             except (BackendError, MemoryError) as error:
-                if len(runs) == 1:
+                if self.best is None:
                     raise
                 name = run.backend.label  # what the first one found is not lost
                 self.declined += f"; then {name!r} could not take the program: {error}"
@@ -160,8 +160,9 @@ class Solve:
             if len(runs) == 1 and self.is_auto and self.needs_another_backend(found):
                 runs += self.further_runs()
         assert self.best is not None
-        self.found, self.run = self.best, self.best.run.with_settings(deadline=self.deadline)
+        self.found, self.run = self.best, self.best.run
         if self.needs_certificate_search("search for evidence"):
+            self.run = self.run.with_settings(deadline=self.deadline)
             self.best = self.search(POLICY.search_seconds)
             self.mark("search for evidence")
         self.best = self.best.with_status(self.verdict(self.best))
@@ -184,7 +185,7 @@ class Solve:
             found = self.search(POLICY.first_search_seconds)
             self.mark(run.step or "first search for evidence")
         if self.needs("repair"):
-            found = self.found = found.repaired(run.deadline)
+            found = self.found = found.repaired(run.settings.deadline)
             self.mark(run.step or "repair")
         if self.needs("polish"):
             found = self.polish(found)
@@ -193,7 +194,7 @@ class Solve:
 
     def needs(self, step: str) -> bool:
         """Return whether a step of ``STEPS`` is to be taken, after what the attempt has found."""
-        return self.outcome(self.run.deadline) in STEPS[step]
+        return self.outcome(self.run.settings.deadline) in STEPS[step]
 
     def needs_certificate_search(self, step: str) -> bool:
         """Return whether a search for a certificate is needed: an optimum need not exist."""
@@ -342,7 +343,7 @@ class Solve:
         size = program.n_variables, program.n_inequalities + program.n_equalities
         self.report("start", n_variables=size[0], n_rows=size[1])
         try:
-            with working_until(run.deadline.has_passed):
+            with working_until(run.settings.deadline.has_passed):
                 answer = backend.solve(program, run.settings)
         except TimeIsUp as stop:
             answer = _out_of_time(stop, backend)
@@ -367,7 +368,7 @@ class Solve:
     def polish(self, found: Attempt) -> Attempt:
         """Polish the answer by solving for its active set."""
         self.report("polish", found)
-        run, deadline = self.run, self.run.deadline
+        run, deadline = self.run, self.run.settings.deadline
         try:
             with working_until(deadline.has_passed):
                 polished = polish(
@@ -395,8 +396,8 @@ class Solve:
         found, run = self.found, self.run
         assert found is not None
         try:
-            with working_until(run.deadline.has_passed):
-                certificate = run.find_certificate(at_most, run.deadline)
+            with working_until(run.settings.deadline.has_passed):
+                certificate = run.find_certificate(at_most)
         except TimeIsUp:
             return found
         if certificate is not None:
