@@ -87,13 +87,13 @@ def test_a_search_in_threads_leaves_the_filters_of_warnings_alone() -> None:
     def kernel(A: Any, B: Any) -> Any:
         """The fit that begins first is the first to end."""
         own = threading.get_ident()
-        if own not in known:
-            known.append(own)
-            if len(known) == 1:
-                second.wait(60.0)
+        if known.count(own) == 4:  # Python 3.11 computes cached properties one after the other
+            if known[0] == own:
+                second.wait(2.0)
             else:
                 second.set()
-                scored.wait(60.0)
+                scored.wait(2.0)
+        known.append(own)
         return A @ B.T
 
     def scoring(machine: Any, X: Any, y: Any) -> float:
@@ -102,5 +102,5 @@ def test_a_search_in_threads_leaves_the_filters_of_warnings_alone() -> None:
 
     before = list(warnings.filters)
     SVCSearch(C=[1.0], kernel=kernel, cv=2, n_jobs=2, scoring=scoring, refit=False).fit(X, Y)
-    assert len(known) == 2
+    assert len(set(known)) == 2
     assert list(warnings.filters) == before
