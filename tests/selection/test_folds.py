@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -12,8 +12,11 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
 import qpsvm
+from qpsvm.estimators import SVC
 from qpsvm.exceptions import InvalidDataError
 from qpsvm.selection import SVCSearch, SVRSearch
+from qpsvm.selection.base_search import run_separately
+from qpsvm.selection.folds import Fold
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(30, 2))
@@ -81,26 +84,31 @@ def test_a_fold_with_one_held_out_sample_has_no_r2() -> None:
     assert search.choice_.verdicts == ("undecided",)
 
 
-def test_a_search_in_threads_leaves_the_filters_of_warnings_alone() -> None:
-    known, second, scored = list[int](), threading.Event(), threading.Event()
+class Meets(SVC):
+    """Fits in the thread "first" last until one in another thread has begun, and end before it."""
 
-    def kernel(A: Any, B: Any) -> Any:
-        """The fit that begins first is the first to end."""
-        own = threading.get_ident()
-        if known.count(own) == 4:  # Python 3.11 computes cached properties one after the other
-            if known[0] == own:
-                second.wait(2.0)
-            else:
-                second.set()
-                scored.wait(2.0)
-        known.append(own)
-        return A @ B.T
+    begun, ended = threading.Event(), threading.Event()
 
-    def scoring(machine: Any, X: Any, y: Any) -> float:
-        scored.set()
-        return float(machine.score(X, y))
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **others: Any) -> Self:
+        if threading.current_thread().name == "first":
+            assert self.begun.wait(10.0)
+        else:
+            self.begun.set()
+            assert self.ended.wait(10.0)
+        return super().fit(X, y, sample_weight, **others)
 
-    before = list(warnings.filters)
-    SVCSearch(C=[1.0], kernel=kernel, cv=2, n_jobs=2, scoring=scoring, refit=False).fit(X, Y)
-    assert len(set(known)) == 2
+
+def test_folds_in_threads_leave_the_filters_of_warnings_alone() -> None:
+    before, fold = list(warnings.filters), Fold(np.arange(20), np.arange(20, 30))
+    arguments = Meets(), X, Y, None, fold, None
+    first, second = (
+        threading.Thread(target=run_separately, args=arguments, name=name)
+        for name in ("first", "second")
+    )
+    first.start()
+    second.start()
+    first.join()
+    Meets.ended.set()
+    second.join()
+    assert Meets.begun.is_set()
     assert list(warnings.filters) == before
