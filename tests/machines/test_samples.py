@@ -143,7 +143,7 @@ def test_no_weights_have_an_infinite_margin():
     assert summary.n_support == 0
 
 
-@pytest.mark.parametrize("far", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("far", [1.0, 1e4])
 @pytest.mark.parametrize("form", ["primal", "dual"])
 @pytest.mark.parametrize("family", [qpsvm.HardMargin(), qpsvm.SoftMargin(C=10.0)], ids=str)
 def test_a_support_vector_with_a_tiny_alpha_counts_in_the_bound(family, form, far):
