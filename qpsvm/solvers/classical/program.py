@@ -16,6 +16,7 @@ import numpy as np
 
 from qpsvm.exceptions import UnsupportedProgramError
 from qpsvm.numerics.arrays import Vector, as_dense
+from qpsvm.numerics.precision import TINY
 from qpsvm.qp.box_gap import best_multiplier
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.low_rank import LowRankQuadratic
@@ -148,9 +149,15 @@ class DualProgram:
         return best_multiplier(self.a, self.b, g, lower, upper)
 
     def relative_gap(self, x: Vector, g: Vector, y: float) -> float:
-        """The duality gap, relative to the objective; infinite where x is not feasible."""
-        point = Point(x, g - self.q, np.full(len(self.box.b), y))
-        return self.box.relative_gap(point)
+        """The duality gap, relative to the objective.
+
+        Infinite where x is not feasible, and where the objective overflows. A point far out must
+        not make its own gap small: no other scale counts.
+        """
+        gap = self.box.gap(Point(x, g - self.q, np.full(len(self.box.b), y)))
+        value = 0.5 * float(x @ (g + self.q))
+        relative = gap / max(abs(value), TINY)
+        return relative if np.isfinite(value) and np.isfinite(relative) else np.inf
 
     def solution(self, x: Vector) -> QPSolution:
         """The point as a QPSolution, with the best multipliers for it and status UNKNOWN."""
