@@ -242,7 +242,7 @@ LIBSVM_KERNELS: Mapping[type[Kernel], str] = {
     Polynomial: "poly",
     Sigmoid: "sigmoid",
 }
-"""LIBSVM's names of kernels; their parameters have the same names here and there."""
+"""Kernel classes by the names that LIBSVM gives them."""
 
 
 def libsvm_kernel(kernel: Kernel) -> Parameters:

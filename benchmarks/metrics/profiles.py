@@ -186,12 +186,12 @@ class Wins:
 
     @property
     def losses(self) -> Counts:
-        """Losses of the row against the column: ``wins'``."""
+        """Number of programs on which the contestant of the row is slower than that of the column."""
         return self.wins.T
 
     @property
     def compared(self) -> Counts:
-        """Programs that both attempted."""
+        """Number of programs that both contestants of a pair attempted."""
         return self.wins + self.losses + self.ties + self.neither
 
 

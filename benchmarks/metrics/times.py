@@ -155,7 +155,7 @@ def measurements(
 
 
 def cells_of(rows: Iterable[Row]) -> dict[tuple[str, Cell], list[Row]]:
-    """Return the repeats of every cell, by the name of its column and its first repeat.
+    """Collect the repeated measurements of every benchmark cell.
 
     Parameters
     ----------

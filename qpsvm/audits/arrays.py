@@ -45,7 +45,7 @@ from qpsvm.numerics.conversion import first_rounded
 Built = TypeVar("Built")
 
 KEYS = ("formulation", "kernel", "classes", "alpha", "coef", "intercept", "width")
-"""Entries of a file."""
+"""Names of the entries of a model file."""
 
 FORMULATIONS: Mapping[str, type[Formulation[Any]]] = {
     name: kind
@@ -133,7 +133,7 @@ def read_arrays(model: Arrays, inputs: Inputs) -> Reading:
 
 
 def _with_sorted_classes(model: Arrays, inputs: Inputs) -> Arrays:
-    """The same numbers for the classes in the order of qpsvm's programs."""
+    """Reorder a model's numbers to the order of classes in qpsvm's programs."""
     if model.classes is None:
         return model
     inputs.codes(np.asarray(model.classes), inputs.weights(inputs.samples().shape[0]))
@@ -307,7 +307,7 @@ def _of_file(source: str, data: Mapping[str, object]) -> Arrays:
 
 
 def _numbers(data: Mapping[str, object], key: str, dimensions: tuple[int, ...]) -> Dense | None:
-    """Return an array of numbers from the data of a model, by its key; None without the key."""
+    """Read one entry of a model file, such as alpha, as an array; None if the file lacks it."""
     if key not in data:
         return None
     value = data[key]
@@ -331,7 +331,7 @@ def _numbers(data: Mapping[str, object], key: str, dimensions: tuple[int, ...]) 
 
 
 def _classes(data: Mapping[str, object], count: int) -> tuple[object, ...] | None:
-    """Return the labels of the classes, None if there are none."""
+    """Read the class labels of a model file; None if the file has none."""
     if "classes" not in data:
         return None
     values = data["classes"]

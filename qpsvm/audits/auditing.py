@@ -345,7 +345,7 @@ def _joined(
 
 
 def _beside(model: Estimator, inputs: Inputs, part: Part) -> str:
-    """A remark on a model that does not predict what the only machine inside does; else empty."""
+    """Remark that a wrapper predicts otherwise than the only model inside it; else empty."""
     if _name(own_predictions.last(model)) == "CalibratedClassifierCV":
         return (
             "the machine inside was audited; what the CalibratedClassifierCV predicts by its "

@@ -109,7 +109,7 @@ class Claim:
 
     @property
     def zero_below(self) -> float:
-        """Size up to which the model's labels take a decision value of the program for zero."""
+        """Decision values up to this size count as zero when the model predicts labels."""
         return 0.0 if self.stated is None else self.stated.zero_below
 
     def draft(self, optimum: Solution | None = None) -> Solution:

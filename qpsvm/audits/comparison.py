@@ -260,7 +260,7 @@ def ranges(problem: Problem, own: Decisions, proof: Certificate, X: Stored) -> D
 def of_machine(
     problem: Problem, found: DecisionRanges, zero_below: float = 0.0
 ) -> PredictionComparison:
-    """Compare one machine's predictions, where values up to ``zero_below`` count as zero."""
+    """Compare a machine's predictions with those of the exact optimum."""
     return compare(
         found.own.range,
         found.optimum,

@@ -297,7 +297,7 @@ def _bound(coefficients: Dense) -> float | None:
 
 
 def _as_stored(found: Expansions, model: LibsvmModel) -> Expansions:
-    """Add what the file stores with fewer digits than the data have, and remarks about it."""
+    """Allow for the rounding of numbers that a LIBSVM file writes with few digits."""
     remarks = list[str]()
     if model.support_vectors is not None and model.total_sv:
         own, theirs = found.samples[found.rows], sp.csr_array(model.support_vectors)

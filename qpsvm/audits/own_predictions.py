@@ -182,7 +182,7 @@ def compare(
 
 
 def n_different(one: Array, other: Array) -> int:
-    """Count the samples that two models predict otherwise, numbers up to rounding."""
+    """Count the samples for which two models predict different labels or numbers."""
     if one.shape != other.shape:
         return max(len(one), len(other))
     if one.dtype.kind == "f" and other.dtype.kind == "f":

@@ -200,7 +200,7 @@ def _of_expansion(
 def _moved(
     kernel: Kernel, solution: SVMSolution, samples: Stored, rows: Index, vectors: Matrix
 ) -> Vector:
-    """Compute by how much decision values change with a file's vectors in the place of rows."""
+    """Compute how far decision values move when a file's support vectors replace the samples."""
     expansion = np.zeros(int(samples.shape[0]))
     expansion[solution.data.kept] = np.asarray(solution.expansion)
     used = np.flatnonzero(expansion[rows])

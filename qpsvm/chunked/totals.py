@@ -33,7 +33,7 @@ from qpsvm.numerics.rows import row_squares
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """Result of the first pass, over one chunk or all: sizes, classes, sums, a sample of the rows.
+    """Counts, classes and sums of a data set in chunks, with a random sample of its rows.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Totals:
 
     @cached_property
     def squared_spread(self) -> float:
-        """Lower bound of the spread ``max |x - mean|^2``, from the sample of rows; 1 if it is 0."""
+        """Largest squared distance of a sampled row from the mean, rounded down; 1 if that is 0."""
         X, shares = self.sample.X, self.shares
         mean = np.asarray(X.T @ shares) / float(np.sum(shares))
         if is_sparse(X):

@@ -303,7 +303,7 @@ def require_exact_vector(values: Vector, original: object, name: str) -> None:
 
 
 def exact_labels(labels: object, name: str) -> Labels:
-    """Convert labels to an array; what NumPy would change on the way stays what it is.
+    """Convert labels to an array without rounding or merging any of them.
 
     That is integers that would become floats, and texts that end with a NUL.
 

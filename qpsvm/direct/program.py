@@ -413,7 +413,7 @@ class DirectProgram:
         return float(np.max(natural, initial=0.0)) <= DIRECT.natural_share * math.sqrt(eps) * size
 
     def _onto_sums(self, alpha: Vector, found: MachineBounds, b: float) -> tuple[float, float]:
-        """Bound what rounded dual equality constraints add to the gap, and by what weights move.
+        """Bound what dual equality constraints that hold only up to rounding add to the gap.
 
         An exactly feasible point differs in a variable with room (``accuracy.onto_sums``).
         """
@@ -437,7 +437,7 @@ class DirectProgram:
         return price, moved * self.matrix.largest_norm
 
     def _groups(self, found: MachineBounds) -> list[tuple[Mask | None, float]]:
-        """Variables of each dual equality constraint (None: all), and by how much it is missed."""
+        """Variables of each dual equality constraint (None: all), and the violation of each."""
         own, balance = self.machine, found.balance - self.machine.cost
         if not own.side:
             return [(None, balance)]

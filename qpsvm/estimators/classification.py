@@ -84,7 +84,7 @@ class QPClassifier(ClassifierMixin, QPEstimator):
         return CheckedLabels(self._codes, self.classes_)
 
     def _class_factors(self, weights: Vector) -> ClassWeight:
-        """Class weights of the formulation; the factor of every label is in ``class_weight_``.
+        """Return the class weights for the formulation, and store the factor of every label.
 
         "balanced" is relative to all classes, also where a machine is fitted to two of them: it is
         numbers then. Of two classes it stays a word, whose numbers change with the samples, such as

@@ -265,7 +265,7 @@ def _name_columns(error: ValueError, X: Any) -> None:
 
 
 def _validated(estimator: object, X: Samples, *y: Any, **options: Any) -> Any:
-    """Check data by scikit-learn's rules; what is hidden, NaN, infinite or rounded, by qpsvm's."""
+    """Check X and y as scikit-learn does, and refuse masked, infinite and rounded entries."""
     rules: Any = {"accept_sparse": "csr", "dtype": SAMPLE_TYPES, "ensure_all_finite": False}
     require_unmasked(X, "X")
     try:

@@ -33,7 +33,7 @@ from qpsvm.numerics.arrays import Array, Dense, Index, Vector, freeze
 from qpsvm.numerics.single_precision import Stored
 
 WITH_GAMMA = ("rbf", "poly", "polynomial", "sigmoid")
-"""Names of kernels that have a gamma."""
+"""Names of the kernels that have the parameter gamma."""
 
 
 @dataclass(frozen=True, eq=False)

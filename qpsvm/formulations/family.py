@@ -53,7 +53,7 @@ ProgramAndRecovery: TypeAlias = tuple[
 
 @dataclass(frozen=True)
 class Formulation(ExplainsConstructor, ExplainsMethods, ABC, Generic[Built]):
-    """Base of whatever builds a training problem from samples: families and reductions."""
+    """Base class of everything that turns samples and targets into a training problem."""
 
     _instead: ClassVar[str] = (
         "a formulation builds a problem, qpsvm.solve({}(...).dual(X, y)), whose solution predicts. "
@@ -162,12 +162,12 @@ class Formulation(ExplainsConstructor, ExplainsMethods, ABC, Generic[Built]):
         constraints: Constraints | None,
         indefinite: Indefinite,
     ) -> Built:
-        """Build the problem in one of its forms."""
+        """Build the primal or dual training problem from samples and targets."""
 
 
 @dataclass(frozen=True, repr=False)
 class Family(Formulation[SVMProblem]):
-    """A formulation with one decision function: the conditions that it puts on samples.
+    """Base class of formulations that train one decision function.
 
     A subclass says what its training data are (``training_set``) and what it asks of them
     (``conditions``). Programs, recovery, certificates and sample tables follow from that.
@@ -188,7 +188,7 @@ class Family(Formulation[SVMProblem]):
 
     @abstractmethod
     def conditions(self, data: Any, gram: Gram) -> Conditions:
-        """Build the conditions on the samples; ``gram`` is the unsigned kernel matrix."""
+        """Build the loss, bounds and signs of every training condition."""
 
     def _built(
         self,

@@ -47,7 +47,7 @@ MEANT = {
 
 
 def remedy_for_formulations(name: str, keyword: str) -> str:
-    """Say where a keyword belongs that the formulation of that name does not have.
+    """Suggest the class or call to which an unknown keyword of a formulation belongs.
 
     Empty where nothing is known.
     """
@@ -71,7 +71,7 @@ def _remedy_for_programs(keyword: str) -> str:
 
 
 def _place(keyword: str) -> str:
-    """Say of which call a keyword is; empty where it is of neither a program nor a solve."""
+    """Suggest the call that takes a keyword; empty if neither programs nor solves take it."""
     if keyword in OF_KERNELS:
         return f"It belongs to the kernel: .dual(X, y, {OF_KERNELS[keyword]})."
     if keyword in OF_PROGRAMS:

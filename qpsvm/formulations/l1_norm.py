@@ -72,7 +72,7 @@ def _diagonal(before: int, values: Vector, after: int) -> Quadratic:
 
 
 def l1_primal(model: SupportVectorModel) -> QuadraticProgram:
-    """The primal program in ``(u+, u-, b, xi)``: that of the squared norm, with u split in two.
+    """Build the primal program of a machine with a 1-norm, its coefficients split as ``u+ - u-``.
 
     Slack costs ``C_i xi_i``, or with the squared hinge ``C_i xi_i^2``.
     """
@@ -102,7 +102,7 @@ def l1_blocks(model: SupportVectorModel) -> dict[str, slice]:
 
 
 def l1_dual(model: SupportVectorModel) -> QuadraticProgram:
-    """The dual program in ``(alpha, z, y)``: ``-1 <= Phi'R'alpha - ... <= 1`` in place of a norm.
+    """Build the dual program of a machine with a 1-norm, which bounds every implied weight by 1.
 
     The squared hinge has ``diag(1/(2 C_i))`` as its Hessian.
     """

@@ -153,13 +153,13 @@ def _require_harmless(
 
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member: no more are expanded than it declares, whatever it holds."""
+    """Read a member of an NPZ archive, at most as many bytes as the archive says that it has."""
     with archive.open(member) as stream:
         return stream.read(member.file_size)
 
 
 def _shown(text: object) -> str:
-    """The beginning of a text that a file may have made long, for a message."""
+    """Shorten a text from a file for an error message."""
     return str(text)[:200]
 
 

@@ -243,7 +243,7 @@ def missed_sums(model: PrimalDualPair, evaluation: Evaluation) -> float:
 
 
 def implied_rounding(model: PrimalDualPair, evaluation: Evaluation) -> float:
-    """Bound on the rounding of the penalised intercept that dual variables imply, in the gap."""
+    """Bound how much the rounding of a penalised intercept, a sum over alpha, adds to the gap."""
     if not (model.constant and model.norm.weights_follow):
         return 0.0
     size = float(np.sum(np.abs(evaluation.point.alpha)))

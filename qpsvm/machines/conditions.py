@@ -257,7 +257,7 @@ class Conditions:
 
     @cached_property
     def rows(self) -> Sparse:
-        """The matrix R, one row per condition, as a CSR array of shape (N, n_samples)."""
+        """Coefficients of samples in every condition, as a CSR array of shape (N, n_samples)."""
         return freeze(self.R.matrix) if isinstance(self.R, Selection) else self.R
 
     @cached_property
@@ -269,7 +269,7 @@ class Conditions:
 
     @cached_property
     def selection(self) -> Selection | None:
-        """The matrix R as a signed selection of samples; None if a condition has more than one."""
+        """Sample and sign of every condition; None if a condition involves several samples."""
         R = self.R
         if isinstance(R, Selection):
             return R

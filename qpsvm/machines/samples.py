@@ -189,7 +189,7 @@ def sample_table(model: TrainingSetup, values: DecisionValues) -> SampleTable:
 
 
 def kkt_cases(alpha: Vector, c: Conditions) -> Index:
-    """Find the KKT case of every condition by its alpha, as an index into ``CASES``."""
+    """Classify dual variables as zero, strictly between their bounds, or at a bound."""
     with np.errstate(all="ignore"):
         threshold = MACHINES.support * c.alpha_unit(alpha)
         # an end that is small beside the other alphas is reached to a share of itself

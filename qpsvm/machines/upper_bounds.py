@@ -90,7 +90,7 @@ class PriceFactors:
         return ones and not self.average and self.codes is None
 
     def sum_of_slopes(self, signs: Vector, violated: Array) -> Fraction:
-        """``sum_k s_k slope_k``, exactly.
+        """Sum up ``sum_k s_k slope_k`` in rational arithmetic.
 
         Parameters
         ----------

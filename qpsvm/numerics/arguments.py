@@ -259,13 +259,13 @@ class ExplainsConstructor:
 
     @classmethod
     def _remedy_for(cls, keyword: str) -> str:
-        """Say in a sentence what takes the place of a parameter; empty where nothing is known."""
+        """Suggest a replacement for an unknown parameter in a sentence; empty if there is none."""
         del keyword
         return ""
 
     @classmethod
     def _require_parameters(cls, args: tuple[object, ...], keywords: Mapping[str, object]) -> None:
-        """Raise UnknownParameterError for arguments that the constructor does not take."""
+        """Refuse unknown arguments of the constructor, and name what takes their place."""
         kind: type = cls
         signature = _constructor(kind)
         if args or not keywords.keys() <= signature.parameters.keys():

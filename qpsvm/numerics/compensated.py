@@ -78,7 +78,7 @@ def roundings(k: int) -> float:
 
 @lru_cache
 def rounded_share(k: int) -> float:
-    """Bound on the sizes of the parts of k products that are rounded.
+    """Bound the part of a sum of k products whose addition is not exact.
 
     It is relative to the largest entry of a row times the sum of the weights' sizes.
     """
@@ -189,7 +189,7 @@ class Total:
 
     @property
     def lost_rounding(self) -> Dense:
-        """Bound on the rounding error of the last additions to what additions lost."""
+        """Bound the error that the last addition made in the compensating part of the sum."""
         return np.asarray(4.0 * EPS * np.abs(self._lost))
 
     def add(self, A: Dense, V: Dense) -> None:

@@ -374,7 +374,7 @@ class PathLines(Display):
 
 
 def _shares_of_bounds(solutions: Sequence[Any]) -> Dense:
-    """Shares of the bounds that have alpha's sign, shape (m, N); 0 where such a bound is 0."""
+    """Alpha of several machines as a share of its upper or lower bound, shape (m, N)."""
     alpha = np.array([machine.alpha for machine in solutions])
     lower = np.array([machine.conditions.lower for machine in solutions])
     upper = np.array([machine.conditions.upper for machine in solutions])

@@ -66,7 +66,7 @@ class InPlane(Picture):
         """Draw the samples, smaller and as an image if there are many."""
 
     def unnamed(self, style: Style) -> list[Artist]:
-        """Entries of a legend beside those of what is drawn with a name."""
+        """Legend entries for what the picture draws without a label."""
         del style
         return []
 

@@ -443,7 +443,7 @@ def _stationary(
 def _restricted(
     program: QuadraticProgram, point: HessianPoint, rows: Index, signs: Vector, is_equality: Mask
 ) -> tuple[Restrictions, Vector]:
-    """Reduced costs on the right side of zero, as restrictions on (coordinates of w, y, z).
+    """Express the signs that reduced costs need for optimality as linear constraints.
 
     An inequality is asked for as much more as rounding may hide of it; what it may hide of an
     equality is returned as well.

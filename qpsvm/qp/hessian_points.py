@@ -1,4 +1,4 @@
-"""Points at which the gradient of a quadratic form is taken, in coordinates that do not round it.
+"""Points of a quadratic program, in coordinates that can make their gradient exactly zero.
 
 Dual multipliers belong to a point w: the reduced costs are ``Pw + q + A'y + G'z``. In a variable
 without bounds the reduced cost has to be zero, and not only up to rounding: along a direction that
@@ -37,7 +37,7 @@ number of coefficients of a factor."""
 @short_repr
 @dataclass(frozen=True, eq=False)
 class HessianPoint(ABC):
-    """Base class of points w at which the gradient ``Pw`` is taken.
+    """Base class of points w of a quadratic program, at which gradients ``Pw + q`` are evaluated.
 
     Attributes
     ----------
@@ -51,10 +51,10 @@ class HessianPoint(ABC):
 
     @abstractmethod
     def columns(self, rows: Index) -> Matrix:
-        """The coefficients of the coordinates in some rows of ``Pw``, shape (m, k)."""
+        """The derivatives of some entries of ``Pw`` by the coordinates, shape (m, k)."""
 
     def rest(self, rows: Index) -> tuple[Vector, Vector]:
-        """The part of some rows of ``Pw`` without coordinates, and its rounding, shape (m,)."""
+        """Part of some entries of ``Pw`` that no coordinate changes, and its rounding, shape (m,)."""
         nothing = np.zeros(len(rows))
         return nothing, nothing
 
@@ -72,17 +72,17 @@ class HessianPoint(ABC):
 
     @abstractmethod
     def product_change(self, change: Vector) -> Vector:
-        """Bound on the change of ``Pw`` when coordinates change by at most so much, shape (n,)."""
+        """Bound the change of ``Pw`` when w changes by at most given amounts, shape (n,)."""
 
     @abstractmethod
     def half_square_change(self, x: Vector, of_x: Vector, change: Vector) -> float:
-        """Bound on the increase of ``half_square`` when x and coordinates change by so much."""
+        """Bound the increase of ``1/2 (x - w)'P(x - w)`` when x and w change by so much."""
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class PlainPoint(HessianPoint):
-    """A point whose coordinates are entries of w, for a Hessian whose entries are known.
+    """A point for a Hessian with stored entries, whose gradient is linear in the entries of w.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class PlainPoint(HessianPoint):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class FactoredPoint(HessianPoint):
-    """A point of ``F F' + diag(d)``: its coordinates are u, and the entries of w where d is not 0.
+    """A point for a Hessian ``F F' + diag(d)``, whose gradient is linear in ``F'w`` and w.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class FactoredPoint(HessianPoint):
 
     @classmethod
     def at(cls, P: LowRankQuadratic, w: Vector, times: int = 1) -> FactoredPoint:
-        """The point w of a Hessian, repeated as often as a diagonal block."""
+        """Build the point w for a factored Hessian, or for copies of it on the diagonal."""
         F, d = P.factor, np.tile(P.diag, times)
         if times > 1:
             F = sp.block_diag([sp.csr_array(F)] * times, format="csr")
@@ -224,7 +224,7 @@ class FactoredPoint(HessianPoint):
 
 
 def point_at(P: Quadratic, w: Vector, rows: Index) -> HessianPoint:
-    """The point w, with the coordinates that may move to make some rows of the gradient zero.
+    """Choose coordinates for a point w that can make some entries of its gradient exactly zero.
 
     Those of a Hessian that is stored as a factor; of another one the entries of w with curvature.
     None where their coefficients are too many.

@@ -108,7 +108,7 @@ def _contradiction(program: QuadraticProgram) -> Restrictions:
 
 
 def _columns(program: QuadraticProgram) -> Sparse:
-    """The columns of G and A as rows, shape (n, m + p): times (z, y) they are ``G'z + A'y``."""
+    """The transpose ``[G' A']`` of all constraint rows as a sparse matrix, shape (n, m + p)."""
     return sp.hstack([sp.csr_array(M.T) for M in (program.G, program.A)], format="csr")
 
 

@@ -105,7 +105,7 @@ def primal_restrictions(program: QuadraticProgram) -> Restrictions:
 
 
 def stationarity_rows(program: QuadraticProgram, rows: Index, columns: Matrix) -> Matrix:
-    """The rows of ``[columns, A', G']`` that belong to some variables; the first part is given."""
+    """Coefficients of some stationarity equations: rows of ``[columns, A', G']``."""
     parts: list[Matrix] = [columns]
     for matrix in (program.A, program.G):
         own = sp.csc_array(matrix)[:, rows].T if sp.issparse(matrix) else matrix[:, rows].T

@@ -125,7 +125,7 @@ class Listing:
 
     @property
     def listings(self) -> tuple[Listing, ...]:
-        """The listing itself, as the only one."""
+        """Return this listing as a tuple of one."""
         return (self,)
 
 
@@ -151,7 +151,7 @@ class Listings:
 
 @dataclass(frozen=True)
 class TableColumn(Generic[Item]):
-    """A column of a table: its title, and the function from an item to the cell below it.
+    """A column of a table: its title, and the function that makes a cell from an item.
 
     ``words`` and ``numbers`` make the usual ones.
 

@@ -305,13 +305,13 @@ FEASIBILITY = ("inequality", "equality", "lower_bound", "upper_bound")
 
 
 OF_FILES = "predictions"
-"""The check of a model file that it predicts with the samples and coefficients that it states."""
+"""Name of the check that a model file predicts by the solution that it states."""
 
 CHANGED = "The file predicts with other numbers than those it states as its solution"
 
 
 def _finding(verified: KKTReport | ReducedReport) -> str:
-    """Say what a model file does that its stored solution does not say; empty if nothing."""
+    """Report that a model file predicts otherwise than its stored solution; else empty."""
     if isinstance(verified, KKTReport):
         changed = any(c.name == OF_FILES and not c.passed for c in verified.checks)
         return CHANGED if changed else ""

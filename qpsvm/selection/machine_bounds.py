@@ -146,7 +146,7 @@ def held_out(
 def _gaps(
     loss: Subdifferential, beta: Dense, w: Dense, b: Vector, errors: Dense, missed: Vector
 ) -> tuple[Vector, Vector]:
-    """Bounds on gaps, infinite for coefficients outside of their boxes, and the objectives.
+    """Bound the duality gaps of several machines, and compute their objectives.
 
     ``missed`` is ``|sum(beta)|`` where that has to be zero, else zero, shape (m,).
     """

@@ -175,7 +175,7 @@ class Subdifferential:
 
     @cached_property
     def kinks(self) -> Dense:
-        """The decision values a and c, as rows; zero where they are infinite."""
+        """Decision values at the kinks of the losses, shape (2, n); 0 where there is no kink."""
         ends = np.array([self.a, self.c])
         return np.where(np.isfinite(ends), ends, 0.0)
 
@@ -198,7 +198,7 @@ class Subdifferential:
         return at_a + _gaps(c - f, np.maximum(-beta, 0.0), -self.lowest, rounding)
 
     def steepest(self, f: Dense, beta: Dense, rounding: Dense) -> Vector:
-        """Bound ``|a - f|``, or ``|c - f|``, of the coefficients of machines that are not zero."""
+        """Bound the distance of decision values from the kinks of their losses, per machine."""
         a, c = self.kinks
         distance = np.abs(np.where(beta > 0.0, a - f, c - f)) + rounding
         return np.asarray(np.max(distance, axis=1, initial=0.0, where=beta != 0.0))

@@ -273,7 +273,7 @@ class Attempt:
         return other if distance(other.report) < distance(self.report) else self
 
     def followed_by(self, second: Attempt) -> Attempt:
-        """The better of this attempt and the second one, with the seconds of both."""
+        """Return the better of two attempts, with the seconds of both added up."""
         spent = self.solution.statistics.solve_seconds + second.solution.statistics.solve_seconds
         found = second if second.is_settled else self.better_of(second)
         solution = found.solution.with_statistics(solve_seconds=spent, escalated=True)

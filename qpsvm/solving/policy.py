@@ -248,7 +248,7 @@ class Solve:
         return Status.TIME_LIMIT if self.deadline.has_passed() else Status.INACCURATE
 
     def keep(self, found: Attempt, before: Attempt | None) -> Attempt:
-        """Keep the best answer of a backend, which is returned, or that of the backends before."""
+        """Record a backend's answer, and whether it or an earlier backend's is the best so far."""
         self.found = self.best = found
         if before is not None and not found.is_settled:
             if before.outcome in OF_ROUNDING:

@@ -110,7 +110,7 @@ def verify_evaluated(problem: Program, evaluation: Any, *, eps: float = 1e-8) ->
 
 
 NUMBERS = ("alpha", "expansion", "coef", "intercept", "width")
-"""Numbers that a machine predicts with, and by which it is proven."""
+"""Attributes of a solution that its certificate depends on."""
 
 
 def is_about(proof: Certificate | None, problem: MachineProblem, solution: Any) -> bool:
@@ -271,7 +271,7 @@ def _about_constraints(
 
 
 def _about_rounding(report: KKTReport) -> Iterator[str]:
-    """Yield a note if rounding errors of the objectives alone hide whether the gap is small."""
+    """Yield a note if the gap is small, but rounding of the objectives could hide a larger one."""
     certificate, eps = report.certificate, report.eps
     if certificate is None or not certificate.relative_gap <= eps < certificate.rounding:
         return

@@ -123,7 +123,7 @@ class ProximalProgram:
         return self.full_steps() or self.searched_steps()
 
     def full_steps(self) -> Point | None:
-        """Full Newton steps from the centre while active sets are new; None if they do not end."""
+        """Take full Newton steps until the active set settles; None if an active set repeats."""
         program, c, sigma = self.program, self.centre.x, self.sigma
         point, seen, last = self.centre, set[bytes](), b""
         for _ in range(BOX.full_steps):

@@ -80,7 +80,7 @@ class Rounded:
         return replace(point, x=self.slopes(point.g))
 
     def searched(self, at: Point, step: Point, slope: float, exact: bool) -> tuple[Point, bool]:
-        """Go along a step until its slope is at most a third of that at the begin, by secants.
+        """Search along a step for a point where the slope has fallen to a third of its first value.
 
         It ends before the minimum: beyond it a small slope says nothing of how far the objective
         rose there.

@@ -101,7 +101,7 @@ class Search:
         return self.result(Point.of(p, x, np.zeros(len(p.b))), np.inf)
 
     def measured(self, x: Vector, y: Vector) -> tuple[Point, float, float]:
-        """The point of variables and multipliers, with the objective and the gap."""
+        """Evaluate variables and multipliers: return the point, its objective and its gap."""
         at = Point.of(self.program, x, y)
         return at, *self.program.gap(at)
 
@@ -134,7 +134,7 @@ class Search:
     def result(
         self, at: Point, gap: float, status: Status = Status.UNKNOWN, reason: str = ""
     ) -> SearchResult:
-        """A point as a result, by default one that claims nothing."""
+        """Convert a point to a search result; without a status, it makes no claim."""
         return SearchResult(at.x, at.y, at.w, gap, status, reason, self.iterations)
 
     def record(self, found: SearchResult) -> SearchResult:
