@@ -186,7 +186,7 @@ class Wins:
 
     @property
     def losses(self) -> Counts:
-        """Number of programs on which the contestant of the row is slower than that of the column."""
+        """Number of programs on which the row's contestant is slower than the column's."""
         return self.wins.T
 
     @property

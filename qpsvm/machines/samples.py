@@ -22,6 +22,7 @@ gap. The violation of a condition is the natural residual of the pair, in units 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,10 +119,9 @@ class MarginSummary:
         ``2 / |w|``, the distance between the two margin hyperplanes of a classifier
         (``2 rho / |w|`` where rho is chosen by the program); infinite for w = 0.
     leave_one_out_bound : float or None
-        Samples that may be support vectors of the optimum, over ``n - 1``, at most 1: a bound on
-        the expected error of a classifier trained on one sample less (Vapnik, *The Nature of
-        Statistical Learning Theory*, theorem 5.2); None where the theorem does not hold. A sample
-        on its margin may be one with an alpha that is tiny beside the others.
+        Samples that are not proven to have an alpha of zero at the optimum, over ``n - 1``, at most
+        1: a bound on the expected error of a classifier trained on one sample less (Vapnik, *The
+        Nature of Statistical Learning Theory*, theorem 5.2); None where the theorem does not hold.
     training_errors : int or None
         Samples of a classifier with a margin of zero or less.
     """
@@ -203,9 +203,22 @@ def kkt_cases(alpha: Vector, c: Conditions) -> Index:
 
 
 def margin_summary(
-    model: TrainingSetup, values: DecisionValues, table: SampleTable
+    model: TrainingSetup,
+    values: DecisionValues,
+    table: SampleTable,
+    n_possible: Callable[[], int],
 ) -> MarginSummary:
-    """Compute the textbook figures of a solution."""
+    """Compute the textbook figures of a solution.
+
+    Parameters
+    ----------
+    model : TrainingSetup
+    values : DecisionValues
+    table : SampleTable
+    n_possible : callable
+        Counts the samples that are not proven to have an alpha of zero at the optimum; called
+        where the leave-one-out error has a bound.
+    """
     counts = MarginSummary.counts(table.case)
     if not isinstance(model.data, BinaryTrainingSet):
         return MarginSummary(*counts)
@@ -216,9 +229,7 @@ def margin_summary(
     is_plain = model.is_hard or (factors is not None and not factors.are_relative)
     bound = None
     if is_plain and counts[1] and not model.conditions.width_sign and n > 1:
-        room = (table.margin - table.required) / model.unit_of(table.margin)
-        may_hold = (table.case > 0) | ~(room > MACHINES.on_margin)
-        bound = min(1.0, int(np.count_nonzero(may_hold)) / (n - 1))
+        bound = min(1.0, n_possible() / (n - 1))
     return MarginSummary(
         *counts,
         margin_width=2.0 * half_width / norm if norm > 0.0 else np.inf,

@@ -16,9 +16,6 @@ class MachineSettings:
     support : float
         Share of ``alpha_unit`` above which ``|alpha_i|`` makes sample i a support vector: an
         interior-point solver leaves 1e-9 where the optimum has zero.
-    on_margin : float
-        Room, in units of a condition, up to which its sample may be a support vector whatever its
-        alpha is: what the tolerance sqrt(eps) = 1e-4 leaves open.
     cancelling : float
         Share of the terms of ``sum_i s_i a_i phi(x_i)`` below which w counts as cancelled: with
         the tolerance sqrt(eps) = 1e-4 the difference may then be 1e-8 of the terms.
@@ -61,7 +58,6 @@ class MachineSettings:
     """
 
     support: float = 1e-6
-    on_margin: float = 1e-4
     cancelling: float = 1e-4
     smallest_weights: float = 1e-3
     least_change: float = 1e-2

@@ -54,7 +54,7 @@ class HessianPoint(ABC):
         """The derivatives of some entries of ``Pw`` by the coordinates, shape (m, k)."""
 
     def rest(self, rows: Index) -> tuple[Vector, Vector]:
-        """Part of some entries of ``Pw`` that no coordinate changes, and its rounding, shape (m,)."""
+        """Part of some entries of ``Pw`` that no coordinate changes, and its rounding."""
         nothing = np.zeros(len(rows))
         return nothing, nothing
 

@@ -407,7 +407,7 @@ def _is_farkas(
     multipliers: list[Fraction],
     near: Vector,
 ) -> bool:
-    """Return whether multipliers prove in rational arithmetic that rows and bounds contradict.
+    """Return whether multipliers prove, in exact arithmetic, that rows contradict each other.
 
     And whether by no more than a rounding of the terms ``|v|'(|R| x + |r|)``, for the bounds that
     the proof needs in place of x, and for x = ``near`` elsewhere.

@@ -37,7 +37,6 @@ class KKTReport:
         For SVM problems.
     samples : SampleTable or None
         For SVM problems: every training sample and its KKT case.
-    summary : MarginSummary or None
     problem : str
         The program or SVM problem in one line.
     statistics : SolveStatistics
@@ -53,7 +52,6 @@ class KKTReport:
     residuals: KKTResiduals
     certificate: Certificate | None
     samples: SampleTable | None
-    summary: MarginSummary | None
     problem: str
     statistics: SolveStatistics
     notes: tuple[str, ...] = ()
@@ -64,6 +62,19 @@ class KKTReport:
         """Return whether there are checks and all passed."""
         failed = [check for check in self.checks if not check.scaled <= check.tolerance]  # or NaN
         return bool(self.checks) and not failed
+
+    @cached_property
+    def summary(self) -> MarginSummary | None:
+        """Support vectors, margin and errors of the machine; None where it was not measured."""
+        proof, table = self.certificate, self.samples
+        if proof is None or table is None:
+            return None
+
+        def n_possible() -> int:
+            return len(table) - proof.screening.count("zero")
+
+        found: MarginSummary = proof.model.summary(proof.evaluation, table, n_possible)
+        return found
 
     @property
     def relative_gap(self) -> float:

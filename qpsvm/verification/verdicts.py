@@ -35,7 +35,7 @@ from qpsvm.machines.feasibility import missed_constraints
 from qpsvm.machines.prediction import as_float64
 from qpsvm.machines.problem import MachineProblem, Program
 from qpsvm.machines.reduced import ReducedProblem
-from qpsvm.machines.samples import MarginSummary, SampleTable
+from qpsvm.machines.samples import SampleTable
 from qpsvm.numerics.arguments import explains_calls
 from qpsvm.numerics.arrays import Vector
 from qpsvm.qp.bounds import bound
@@ -187,7 +187,6 @@ def _verify_program(
         residuals=measured,
         certificate=None,
         samples=None,
-        summary=None,
         problem=one_line(problem),
         statistics=solution.statistics,
         notes=problems,
@@ -209,7 +208,6 @@ def _verify_svm(
     claimed = stored_program_solution(solution.qp)
     certificate: Certificate | None = None
     table: SampleTable | None = None
-    summary: MarginSummary | None = None
     notes = list[str]()
     try:
         problem.model.require_own(solution)
@@ -218,7 +216,6 @@ def _verify_svm(
         certificate = certificate_of(problem.model, evaluation, eps=eps)
         evaluation = certificate.evaluation  # some values may have more digits now
         table = problem.model.sample_table(evaluation)
-        summary = problem.model.summary(evaluation, table)
         checks = [*_machine_checks(problem, certificate, table, eps, natural)]
         notes += _about_constraints(problem, solution, certificate, eps)
     except (QPSVMError, ValueError, TypeError, AttributeError, IndexError) as error:
@@ -237,7 +234,6 @@ def _verify_svm(
         residuals=measured,
         certificate=certificate,
         samples=table,
-        summary=summary,
         problem=one_line(problem),
         statistics=claimed.statistics,
         notes=(*measured.problems, *notes),

@@ -297,7 +297,7 @@ def test_the_sample_table_says_which_class_a_sample_is_told_from():
     np.testing.assert_allclose(table.decision, [0.2, -0.2, -0.2, 0.2], atol=1e-8)
     row = table.row(1)
     assert (row["sample"], row["label"], row["against"], row["case"]) == (0, "a", "b", "bound")
-    summary = problem.model.summary(problem.model.evaluate(solution), table)
+    summary = qpsvm.verify(problem, solution).summary
     assert (summary.n_support, summary.n_bound, summary.training_errors) == (2, 2, 0)
 
 

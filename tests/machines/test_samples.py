@@ -111,10 +111,7 @@ def test_summary_of_two_points_by_hand(C):
     problem = (HardMargin() if C is None else SoftMargin(C)).dual([[0.0], [2.0]], [-1, 1])
     qp = qpsvm.qp.QPSolution(qpsvm.qp.Status.UNKNOWN, x=[0.5, 0.5])
     solution = problem.recover(qp)
-    summary = problem.model.summary(
-        problem.model.evaluate(solution),
-        problem.model.sample_table(problem.model.evaluate(solution)),
-    )
+    summary = qpsvm.verify(problem, solution).summary
     assert summary.margin_width == pytest.approx(2.0)
     assert (summary.n_support, summary.n_free, summary.n_bound) == (2, 2, 0)
     assert summary.training_errors == 0
@@ -123,10 +120,7 @@ def test_summary_of_two_points_by_hand(C):
 
 def test_summary_counts_bounds_and_errors():
     problem, solution = three_cases()
-    summary = problem.model.summary(
-        problem.model.evaluate(solution),
-        problem.model.sample_table(problem.model.evaluate(solution)),
-    )
+    summary = qpsvm.verify(problem, solution).summary
     assert (summary.n_support, summary.n_free, summary.n_bound) == (4, 2, 2)
     assert summary.training_errors == 2
     assert summary.leave_one_out_bound == pytest.approx(4 / 5)
@@ -136,14 +130,12 @@ def test_summary_counts_bounds_and_errors():
 def test_no_weights_have_an_infinite_margin():
     problem, solution = three_cases()
     nothing = solution.replace(alpha=np.zeros(6), expansion=np.zeros(6), coef=np.zeros(1))
-    summary = problem.model.summary(
-        problem.model.evaluate(nothing), problem.model.sample_table(problem.model.evaluate(nothing))
-    )
+    summary = qpsvm.verify(problem, nothing).summary
     assert summary.margin_width == math.inf
     assert summary.n_support == 0
 
 
-@pytest.mark.parametrize("far", [1.0, 1e4])
+@pytest.mark.parametrize("far", [1.0, 1e4, 1e8])
 @pytest.mark.parametrize("form", ["primal", "dual"])
 @pytest.mark.parametrize("family", [qpsvm.HardMargin(), qpsvm.SoftMargin(C=10.0)], ids=str)
 def test_a_support_vector_with_a_tiny_alpha_counts_in_the_bound(family, form, far):
@@ -154,4 +146,7 @@ def test_a_support_vector_with_a_tiny_alpha_counts_in_the_bound(family, form, fa
     problem = getattr(family, form)(X, y)
     report = qpsvm.verify(problem, qpsvm.solve(problem))
     assert report.passed
-    assert report.summary.leave_one_out_bound == pytest.approx(3 / 10)
+    bound = report.summary.leave_one_out_bound
+    assert bound >= 3 / 10
+    if far < 1e8:  # else more digits than there are would be needed to leave the others out
+        assert bound == pytest.approx(3 / 10)

@@ -30,7 +30,7 @@ Variational Inequalities*, section 1.5.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -328,9 +328,11 @@ class JointModel(KernelSetup):
             case=case.ravel().astype(np.intp),
         )
 
-    def summary(self, evaluation: Evaluation, table: ClassTable) -> MarginSummary:
+    def summary(
+        self, evaluation: Evaluation, table: ClassTable, n_possible: Callable[[], int]
+    ) -> MarginSummary:
         """Count support vectors and training errors, by the row of each sample's own class."""
-        del evaluation  # the table says it all
+        del evaluation, n_possible  # the table says it all
         own = self.own.ravel()
         counts = MarginSummary.counts(table.case[own])
         return MarginSummary(*counts, training_errors=int(np.sum(table.margin[own] <= 0.0)))
