@@ -19,7 +19,7 @@ from qpsvm.numerics.threads import one_blas_thread
 from qpsvm.qp.program import QuadraticProgram
 from qpsvm.qp.solution import QPSolution, SolveStatistics, Status
 from qpsvm.solvers.box.program import Boxed
-from qpsvm.solvers.box.settings import MAX_ROWS, SMALL, ActiveSetSettings
+from qpsvm.solvers.box.settings import BOX, MAX_ROWS, ActiveSetSettings
 from qpsvm.solvers.box.solver import ActiveSetResult, least_memory, minimise
 from qpsvm.solvers.budget import WorkBudget
 from qpsvm.solvers.device.settings import DeviceSettings
@@ -115,12 +115,12 @@ class ActiveSetBackend(OwnBackend):
     @one_blas_thread()
     @np.errstate(all="ignore")  # overflow becomes a gap that is not finite, and no claim
     def _solve(self, program: QuadraticProgram, settings: Settings) -> QPSolution:
-        if program.P.prefers_sparse and program.n_variables <= SMALL:
+        if program.P.prefers_sparse and program.n_variables <= BOX.small:
             program = program.replace(P=program.P.to_dense())
         if not Boxed.suits(program):
             raise UnsupportedProgramError(
                 f"Backend {self.label!r} takes bounds and at most {MAX_ROWS} other rows, and a "
-                f"Hessian that is not sparse from {SMALL + 1} variables on; this "
+                f"Hessian that is not sparse from {BOX.small + 1} variables on; this "
                 f"program has {program.n_equalities} equalities and {program.n_inequalities} "
                 f"inequalities over {program.n_variables} variables. The dual of a kernel machine "
                 "is of that kind (form='dual'); for others use 'cvxopt' or 'cvxpy:CLARABEL'."

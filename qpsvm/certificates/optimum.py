@@ -249,9 +249,9 @@ def _is_flat(model: SupportVectorModel, v: Vector, rows: Vector) -> bool:
     slopes = np.where(v > 0.0, c.upper, c.lower)
     if not (np.abs(v) > 2.0 * rows).all() or not np.isfinite(slopes).all():
         return False
-    if math.fsum([c.intercept_price, *(-c.signs * slopes)]) != 0.0 or c.price_factors is None:
+    if math.fsum([c.intercept_price, *(-c.signs * slopes)]) != 0.0 or c.exact_upper is None:
         return False
-    return c.price_factors.sum_of_slopes(c.signs, v > 0.0) == c.intercept_price
+    return c.exact_upper.sum_of_slopes(c.signs, v > 0.0) == c.intercept_price
 
 
 def _upper_bound_error(model: SupportVectorModel) -> float:

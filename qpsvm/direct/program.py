@@ -430,7 +430,7 @@ class DirectProgram:
                 continue
             size = abs(missed) + EPS * (abs(own.cost) + own.total)
             k = int(np.argmax(room if members is None else np.where(members, room, -1.0)))
-            # without room in the stored boxes those of exact prices, which are rounded, have some
+            # without room in the stored boxes those of the exact upper bounds have some
             slope = slopes(k) if room[k] >= size else np.max(slopes(slice(None)))
             price += 2.0 * size * float(slope)
             moved += size

@@ -150,7 +150,7 @@ class SoftMargin(Classifier):
     def conditions(self, data: BinaryTrainingSet, gram: Gram) -> Conditions:
         C = per_sample_C(self.C, data, class_weight=self.class_weight, average=self.average_loss)
         R = Selection(data.n_samples, data.signs)
-        return hinge(R, C.rounded, self.loss, intercept=self.intercept, price_factors=C)
+        return hinge(R, C.rounded, self.loss, intercept=self.intercept, exact_upper=C)
 
 
 def hinge(R: Selection | Sparse, C: Vector, loss: str, **more: Any) -> Conditions:

@@ -91,7 +91,7 @@ class OneClass(Unlabelled):
             curvature=ZERO,
             intercept_price=1.0,
             relative_to_spread=True,
-            price_factors=C,
+            exact_upper=C,
         )
 
 
@@ -151,7 +151,7 @@ class DataDescription(Unlabelled):
             norm_weight=0.5,
             relative_to_spread=True,
             minus_self_similarity=True,
-            price_factors=C,
+            exact_upper=C,
         )
 
     @staticmethod

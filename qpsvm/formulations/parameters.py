@@ -14,7 +14,7 @@ import numpy as np
 from qpsvm.data.training_sets import TrainingSet
 from qpsvm.exceptions import InvalidParameterError
 from qpsvm.machines.conditions import InterceptKind, require_intercept_kind
-from qpsvm.machines.upper_bounds import PriceFactors
+from qpsvm.machines.upper_bounds import ExactUpperBounds
 from qpsvm.numerics.arguments import is_real_number, require_choice, require_flag
 from qpsvm.numerics.arrays import Vector
 from qpsvm.numerics.conversion import is_rounded
@@ -90,7 +90,7 @@ def per_sample_C(
     *,
     class_weight: ClassWeight = None,
     average: bool = False,
-) -> PriceFactors:
+) -> ExactUpperBounds:
     """``C_i`` of every sample, as its exact factors and ``rounded``.
 
     Parameters
@@ -113,7 +113,7 @@ def per_sample_C(
         if not isinstance(class_weight, str):
             factors = factors_by_label(class_weight, classes.tolist())
     scale = C if isinstance(C, Fraction) else Fraction(float(C))
-    return PriceFactors(scale, data.weights, average, codes, factors)
+    return ExactUpperBounds(scale, data.weights, average, codes, factors)
 
 
 def factors_by_label(class_weight: Mapping[Any, float], labels: list[Any]) -> Vector:

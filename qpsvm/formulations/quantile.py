@@ -88,5 +88,5 @@ class QuantileRegression(Regressor):
             curvature=ZERO,
             intercept=self.intercept,
             unit=spread(data.values, self.intercept),
-            price_factors=replace(factors, above=above, below=1 - above),
+            exact_upper=replace(factors, above=above, below=1 - above),
         )

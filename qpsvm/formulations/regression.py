@@ -95,7 +95,7 @@ class EpsilonRegression(Regressor):
             curvature=0.5 / both if squared else ZERO,
             intercept=self.intercept,
             unit=spread(data.values, self.intercept),
-            price_factors=C,
+            exact_upper=C,
         )
 
 

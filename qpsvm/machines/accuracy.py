@@ -290,8 +290,8 @@ def onto_sums(model: PrimalDualPair, evaluation: Evaluation) -> Moves:
     """Find variables that can make up for what ``(R 1)'a`` and ``1'a`` miss by rounding.
 
     Of those with room in their boxes they are the ones whose condition is nearest to the kink of
-    its loss, so that a step costs least. Where none has room, the boxes of exact prices, which are
-    rounded here, leave each variable a little: the costliest ones stand for all.
+    its loss, so that a step costs least. Where none has room, exact upper bounds, which are rounded
+    here, leave each variable a little: the costliest ones stand for all.
     """
     c, a = model.conditions, evaluation.point.alpha
     missed, excess = _missed_balance(model, evaluation), 0.0

@@ -48,7 +48,7 @@ import scipy.sparse as sp
 
 from qpsvm.display import short_repr
 from qpsvm.exceptions import InvalidParameterError
-from qpsvm.machines.upper_bounds import PriceFactors
+from qpsvm.machines.upper_bounds import ExactUpperBounds
 from qpsvm.numerics.arguments import require_choice
 from qpsvm.numerics.arrays import Dense, Index, Mask, Sparse, Vector, freeze, restore_frozen
 from qpsvm.numerics.conversion import is_sealed, plain_sparse, sealed
@@ -155,7 +155,7 @@ class Conditions:
         the program sets another scale: dual variables have a given sum, and nothing is required.
     minus_self_similarity : bool
         Decision values are ``f(x) - k(x, x)``.
-    price_factors : PriceFactors, optional
+    exact_upper : ExactUpperBounds, optional
         What lower and upper were computed from. Without it nothing is claimed that needs them to be
         exact. No part of what ``equals`` compares.
     """
@@ -173,7 +173,7 @@ class Conditions:
     unit: float = 1.0
     relative_to_spread: bool = False
     minus_self_similarity: bool = False
-    price_factors: PriceFactors | None = field(default=None, compare=False)
+    exact_upper: ExactUpperBounds | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.R, Selection):

@@ -224,7 +224,7 @@ def margin_summary(
         return MarginSummary(*counts)
     norm = _norm(values)
     half_width = values.solution.width if model.conditions.width_sign else 1.0
-    n, factors = len(table), model.conditions.price_factors
+    n, factors = len(table), model.conditions.exact_upper
     # without a free one the intercept may move, and relative ``C_i`` change with every sample
     is_plain = model.is_hard or (factors is not None and not factors.are_relative)
     bound = None

@@ -22,7 +22,7 @@ from qpsvm.numerics.arrays import Array, Index, Vector
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class PriceFactors:
+class ExactUpperBounds:
     """``C_i = scale x weights_i x factor of the class of i [/ sum of weights]``, by its factors.
 
     Attributes

@@ -43,15 +43,11 @@ from qpsvm.numerics.balls import SUM_ROUNDING
 from qpsvm.numerics.interrupts import without_solution
 from qpsvm.paths.training import (
     DEFAULTS,
-    SMALLEST_EPS,
     PathSettings,
     Training,
     require_arguments,
     solved,
 )
-
-SOLVE_SHARE = 1e-3
-"""Machines are solved to this share of ``eps``, but not below ``SMALLEST_EPS``."""
 
 
 @short_repr
@@ -386,7 +382,8 @@ class _Search:
         nearest = min(self.known, key=lambda other: abs(math.log(other / C)), default=None)
         start = None if nearest is None else self.known[nearest].solution
         problem = self.training.problem(C)
-        solution = solved(problem, max(SOLVE_SHARE * self.eps, SMALLEST_EPS), start)
+        eps = max(self.settings.cover_share * self.eps, self.settings.tightest)
+        solution = solved(problem, eps, start)
         proof = certify(problem, solution)
         size = max(abs(proof.primal_objective), proof.floor)
         lower = proof.dual_objective - proof.objective_rounding * size

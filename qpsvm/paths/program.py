@@ -29,6 +29,7 @@ from qpsvm.numerics.arrays import Dense, Vector
 from qpsvm.paths.training import Training
 from qpsvm.qp.kernel_quadratic import KernelQuadratic
 from qpsvm.qp.quadratic import Quadratic
+from qpsvm.solvers.box.curvature import symmetric_product
 
 ROUNDING = 1e-12
 """Relative difference of two values of the parameter, and relative deviation of data from a
@@ -97,11 +98,9 @@ class ParametricProgram:
         """``P V`` for V of shape (N, k), in double precision; of a kernel with its whole matrix."""
         if not isinstance(self.P, KernelQuadratic):
             return self.P.products(V)
-        K, sums = self.P.gram.dense, np.column_stack([self.P.selection.gather(v) for v in V.T])
-        used = np.flatnonzero(sums.any(axis=1))
-        products = K[used].T @ sums[used]  # K is symmetric
-        pairs = zip(V.T, products.T, strict=True)
-        return np.column_stack([self.P.from_product(v, product) for v, product in pairs])
+        K, gather = self.P.gram.dense, self.P.selection.gather
+        products = (self.P.from_product(v, symmetric_product(K, gather(v))) for v in V.T)
+        return np.column_stack(list(products))
 
 
 def parametric_program(training: Training, low: float, high: float) -> ParametricProgram | None:

@@ -30,7 +30,6 @@ from qpsvm.paths.result import Path, WidthPath
 from qpsvm.paths.sequences import machines_along
 from qpsvm.paths.training import (
     DEFAULTS,
-    SMALLEST_EPS,
     PathSettings,
     Training,
     checked_values,
@@ -267,7 +266,7 @@ def _trace(
     def solver(s: float) -> SVMSolution:
         nonlocal last
         problem = training.problem(program.change(s))
-        last = solved(problem, SMALLEST_EPS, last, "active-set")
+        last = solved(problem, settings.tightest, last, "active-set")
         return last
 
     ends = [program.change(float(value)) for value in values[[0, -1]]]

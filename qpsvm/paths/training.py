@@ -39,10 +39,6 @@ from qpsvm.verification import verify_evaluated
 
 PARAMETERS = ("C", "epsilon", "nu")
 
-SMALLEST_EPS = 1e-10
-"""The ``eps`` of the most accurate solves: those whose active set an exact path starts from, and
-the bounds of a cover."""
-
 
 @explains_constructor
 @dataclass(frozen=True)
@@ -65,6 +61,11 @@ class PathSettings:
     sequence_share : float
         Machines that are solved from the one before are solved to this share of ``eps``, for their
         certificates to hold with rounding, and complementary slackness with them.
+    tightest : float
+        The ``eps`` of the most accurate solves: those whose active set an exact path starts from.
+    cover_share : float
+        Machines of a certified path are solved to this share of ``eps``, but not below
+        ``tightest``.
     narrowest_gap : float
         A search for the reach of a machine of a certified path ends with a gap between this share
         of ``eps`` and ``eps``.
@@ -82,6 +83,8 @@ class PathSettings:
     max_exchanges: int = 100
     kept_bytes: int = 2**30
     sequence_share: float = 0.04
+    tightest: float = 1e-10
+    cover_share: float = 1e-3
     narrowest_gap: float = 0.8
     reach_solves: int = 12
     max_machines: int = 1000

@@ -312,7 +312,7 @@ class LeftOutValues:
 def program_of(problem: SVMProblem, kernel: KernelBlock, loss: Subdifferential) -> Program:
     """Collect kernel, subdifferentials and rounding errors of a training problem."""
     data, c = problem.data, problem.model.conditions
-    is_exact = c.price_factors is not None and c.price_factors.are_plain
+    is_exact = c.exact_upper is not None and c.exact_upper.are_plain
     rows = data.X if problem.model.exact_kernel is not None else kernel.values
     return Program(
         kernel=kernel,
@@ -388,7 +388,7 @@ def groups_of_equal_C(
         Of all samples, with the ``C_i`` without any of these.
     """
     data: Any = problem.data
-    factors, formulation = problem.model.conditions.price_factors, problem.formulation
+    factors, formulation = problem.model.conditions.exact_upper, problem.formulation
     if factors is not None and not factors.are_relative:
         yield np.arange(data.n_samples), loss
         return

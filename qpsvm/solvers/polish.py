@@ -53,7 +53,7 @@ from qpsvm.qp.kkt import checked_vectors, residuals
 from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.solution import QPSolution
 from qpsvm.solvers.box.program import Boxed
-from qpsvm.solvers.box.settings import SMALL
+from qpsvm.solvers.box.settings import BOX
 from qpsvm.solvers.box.working_sets import polish_box
 from qpsvm.solvers.budget import WorkBudget
 
@@ -111,7 +111,7 @@ def polish(
     is_box = Boxed.suits(program)
     if is_box:
         _polish_box(program, found, solution, memory)
-    if not found.is_done and (not is_box or program.n_variables <= SMALL):
+    if not found.is_done and (not is_box or program.n_variables <= BOX.small):
         if is_box:  # of many solutions, one with small entries: they round less
             zero = solution.replace(x=np.zeros(program.n_variables))
             _polish_box(program, found, zero, memory)

@@ -169,13 +169,13 @@ def test_slopes_of_the_parameters_are_added_up_without_rounding():
         violated = rng.random(data.n) < 0.7
         C = class_prices(family, data, y, family.average_loss)
         truth = sum((s * p for s, p, over in zip(y, C, violated, strict=True) if over), start=ZERO)
-        assert c.price_factors.sum_of_slopes(c.signs, violated) == truth
+        assert c.exact_upper.sum_of_slopes(c.signs, violated) == truth
     tau, weights = 0.3, [0.1, 0.7]
     quantile = qpsvm.QuantileRegression(tau, 0.9, average_loss=True)
     c = quantile.dual([[1.0], [2.0]], [0.0, 1.0], sample_weight=weights).model.conditions
     share = Fraction(0.9) / sum(exact(weights))
     above, below = Fraction(tau) * Fraction(0.1), (Fraction(tau) - 1) * Fraction(0.7)
-    found = c.price_factors.sum_of_slopes(c.signs, np.array([True, False]))
+    found = c.exact_upper.sum_of_slopes(c.signs, np.array([True, False]))
     assert found == share * (above + below)
 
 

@@ -84,7 +84,7 @@ def strangers(solution: SVMSolution) -> Iterator[tuple[str, SVMSolution]]:
             changed = "none" if value != "none" else "free"
         elif isinstance(value, bool):
             changed = not value
-        elif field.name == "price_factors":  # what prices were computed from, not what they are
+        elif field.name == "exact_upper":  # what prices were computed from, not what they are
             continue
         else:
             away = -1.0 if field.name == "lower" else 1.0  # conditions refuse what is no loss

@@ -31,7 +31,6 @@ from qpsvm.solvers.box.settings import (
     BOX,
     GRADIENT_ROUNDING,
     MAX_ROWS,
-    SMALL,
     SMALLEST_WEIGHT,
     SUM_ROUNDING,
 )
@@ -254,7 +253,7 @@ class Boxed:
         rows, P = SlackRows.of(p.A, p.b, p.G, p.h), p.P
         diagonal = rows.extended(P.diagonal())
         kind = HessianCurvature
-        if isinstance(P, LowRankQuadratic) and P.rank <= SMALL:
+        if isinstance(P, LowRankQuadratic) and P.rank <= BOX.small:
             kind = FactorCurvature if 16 * P.size * P.rank <= memory_limit else kind
         box = BoxProgram(
             kind(P, rows.n_slack),

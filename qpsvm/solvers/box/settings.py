@@ -74,6 +74,9 @@ class BoxSettings:
     all_rows_share : int
         A product with a stored matrix reads all rows if at least one in so many is needed, and
         copies these otherwise.
+    small : int
+        Rows of a dense matrix that is factored, or whose eigenvalues are computed, without further
+        ado: less than a second.
     """
 
     full_steps: int = 10
@@ -81,14 +84,11 @@ class BoxSettings:
     accepted_slope: float = 0.1
     changes_per_update: int = 10
     all_rows_share: int = 3
+    small: int = 1000
 
 
 BOX = BoxSettings()
 """Numbers that every solve uses."""
-
-SMALL = 1000
-"""Rows of a dense matrix that is factored, or whose eigenvalues are computed, without further ado:
-less than a second."""
 
 MAX_ROWS = 32
 """Rows up to which a program counts as one with few: what is done with them is dense."""

@@ -35,7 +35,7 @@ from qpsvm.qp.program import QuadraticProgram, row_gradient
 from qpsvm.qp.quadratic import Quadratic
 from qpsvm.qp.solution import QPSolution
 from qpsvm.qp.transforms import SlackRows
-from qpsvm.solvers.box.settings import MAX_ROWS, SMALL
+from qpsvm.solvers.box.settings import BOX, MAX_ROWS
 from qpsvm.solvers.linear.program import FactorProgram
 from qpsvm.solvers.linear.settings import DEFAULTS, LinearSettings
 
@@ -126,10 +126,10 @@ def _factored(P: Quadratic) -> LowRankQuadratic:
     """``P = F F' + diag(d)`` as stored, or by the eigenvectors of a small P."""
     if isinstance(P, LowRankQuadratic):
         return P
-    if P.size > SMALL:
+    if P.size > BOX.small:
         raise UnsupportedProgramError(
             "Backend 'ipm' takes programs with P = F F' + diag(d), the duals of linear machines, "
-            f"and others up to {SMALL} variables; this P is {an(P)} of "
+            f"and others up to {BOX.small} variables; this P is {an(P)} of "
             f"{P.size}. Use the dual form and a linear kernel, or another backend."
         )
     values, vectors = interruptible(partial(np.linalg.eigh, P.to_dense()))
